@@ -2,13 +2,14 @@
 /*
  * Asynchronous events of queue pairs, completion queues and shared receive queues.
  *
- * Events are raised in softirq, under locks. A consumer's handler may sleep, and may call verbs
- * of the same object, except verbs that destroy the object. So a work item calls the handler. An
- * event that is raised again before it is reported is reported once.
+ * Events may be raised in softirq, under locks. A consumer's handler may sleep, and may call
+ * verbs on the object that has the event, except verbs that destroy the object. So a work item
+ * calls the handler. If an event is raised again before the work item reports it, the event is
+ * reported only once.
  *
- * A process reads its events from a file of uverbs; uverbs allocates memory for each unread event
- * and charges it to nobody. So an event that a process can raise at no cost must not be reported
- * while the process has not read the last event.
+ * A process reads its events from a file of uverbs. uverbs allocates memory for each unread
+ * event, and does not charge this memory to any process. So if a process can raise an event at no
+ * cost, the event must not be reported while the process has an unread event of the same object.
  */
 #include "async_event.h"
 
@@ -49,12 +50,13 @@ void iwt_async_setup(struct iwt_async *async,
 }
 
 /**
- * iwt_async_of_process() - the consumer is a process, which reads its events from a file
+ * iwt_async_of_process() - store where uverbs lists the unread events of a process
  * @async: events of an object that is being created
- * @uobject: the object's uverbs object, set up; NULL for a kernel consumer
+ * @uobject: the object's uverbs object, which uverbs has initialised; NULL for a kernel consumer
  *
- * If uverbs objects of the running kernel have a different layout, this function does not set
- * @async->unread, and iwt_async_unread() always returns false. Any context.
+ * This function sets @async->unread, for iwt_async_unread(). @async->unread stays NULL for a
+ * kernel consumer, and if uverbs objects of the running kernel have another layout than struct
+ * uevent_object. Any context.
  */
 void iwt_async_of_process(struct iwt_async *async, const void *uobject)
 {
@@ -66,14 +68,13 @@ void iwt_async_of_process(struct iwt_async *async, const void *uobject)
 }
 
 /**
- * iwt_async_unread() - has the process an unread event?
+ * iwt_async_unread() - does a process have an unread event of the object?
  * @async: events of the object
  *
- * Call this function in async->tell(), the only function that adds events to the list; the
- * process may read events at the same time. If an event of the same kind is still unread, a new
- * one carries no new information.
+ * Call this function only in async->tell(): no other function adds events to the list of unread
+ * events. The process may remove events from the list at the same time.
  *
- * Return: true if an event is unread; false if no event is unread, or if the layout is unknown.
+ * Return: true if an event is unread; false if no event is unread, or if @async->unread is NULL.
  */
 bool iwt_async_unread(const struct iwt_async *async)
 {
@@ -86,7 +87,8 @@ bool iwt_async_unread(const struct iwt_async *async)
  * @what: event
  *
  * Any context, any lock may be held. The object must not be freed meanwhile: the caller holds a
- * reference, or the destroyer of the object waits for the caller before iwt_async_quiesce().
+ * reference, or the function that destroys the object waits for the caller before it calls
+ * iwt_async_quiesce().
  */
 void iwt_async_raise(struct iwt_async *async, enum ib_event_type what)
 {
@@ -100,8 +102,9 @@ void iwt_async_raise(struct iwt_async *async, enum ib_event_type what)
  * @async: events of an object that is being destroyed and raises no events any more
  *
  * Events that are not reported yet are dropped. May sleep: waits until the consumer's handler has
- * returned. A work item of a WQ_MEM_RECLAIM queue may call this function, too, because the
- * function cancels the work item of @async and does not flush that work item.
+ * returned. A work item of a WQ_MEM_RECLAIM workqueue may call this function, too: such a work
+ * item must not flush the work item of @async, which is not on a WQ_MEM_RECLAIM workqueue, but
+ * may cancel the work item, as this function does.
  */
 void iwt_async_quiesce(struct iwt_async *async)
 {

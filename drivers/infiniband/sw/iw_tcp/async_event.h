@@ -9,11 +9,13 @@
 
 /**
  * struct iwt_async - the asynchronous events of one object
- * @raised: events that are still to be reported, one bit for each; atomic
+ * @raised: events that are still to be reported: bit n is the event n of enum ib_event_type;
+ *	atomic
  * @work: reports the events
- * @tell: reports one event to the consumer. Process context, may sleep; never twice at a time
- * @unread: list of uverbs with the events that the process has not read; NULL for a kernel
- *	consumer, or if the layout of uverbs objects is unknown
+ * @tell: reports one event to the consumer. Process context, may sleep; for one object, no two
+ *	calls run at the same time
+ * @unread: list, in the uverbs object, of the events that the process has not read; NULL for a
+ *	kernel consumer, or if the layout of uverbs objects is unknown
  */
 struct iwt_async {
 	unsigned long raised;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The operations of iw_cm on connections. */
+/* The operations by which iw_cm connects, accepts and rejects. */
 #include "cm.h"
 
 #include <compat/iw_order.h>
@@ -42,7 +42,7 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 	err = iwt_ep_publish(ep, dev);
 	if (err)
 		return err;
-	/* the queue pair was destroyed before iwt_cm_qp_abandon() could find this endpoint */
+	/* iwt_destroy_qp() may have called iwt_cm_qp_abandon() before iwt_ep_take_qp() */
 	if (xa_load(&dev->qps, param->qpn) != qp)
 		return -EINVAL;
 	err = iwt_ep_dial(ep, id);
@@ -56,12 +56,12 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 
 /**
  * iwt_cm_connect() - begin a connection
- * @id: iw_cm's object; the driver uses its mapped addresses
+ * @id: iw_cm_id of the connection; the driver uses the mapped addresses in it
  * @param: parameters of the ULP; the private data are copied
  *
- * Process context; sleeps for memory, not for the network. After a return of 0, exactly one
- * CONNECT_REPLY follows; after an error, none. The port mapper does not change ports
- * (IW_F_NO_PORT_MAP).
+ * Process context; sleeps for memory, not for the network. If this function returns 0, exactly
+ * one event CONNECT_REPLY follows; after an error, no event follows. The mapped addresses have
+ * the same ports as the other addresses in @id (IW_F_NO_PORT_MAP).
  *
  * Return: 0, -EINVAL for a bad queue pair or too long private data, or an error of TCP.
  */
@@ -72,7 +72,7 @@ int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 
 	if (!ep)
 		return -ENOMEM;
-	/* as soon as the endpoint is unlocked, its last work may run */
+	/* as soon as the endpoint is unlocked, its last work may drop the first reference */
 	iwt_ep_get(ep);
 	mutex_lock(&ep->lock);
 	err = begin_connect(ep, id, param);
@@ -80,13 +80,13 @@ int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	if (err)
 		iwt_ep_abandon(ep);
 	mutex_unlock(&ep->lock);
-	/* TCP may be connected already; after an error, the last work must free the endpoint */
+	/* TCP may be connected already; after an error, the last work must end the endpoint */
 	iwt_ep_raise(ep, IWT_EP_SOCK);
 	iwt_ep_put(ep);
 	return err;
 }
 
-/* iw_cm drops a connection if accept fails: reject the connection on behalf of the ULP. */
+/* If accept fails, iw_cm forgets the connection: reject the connection on behalf of the ULP. */
 static void give_up(struct iwt_ep *ep, int err)
 	__must_hold(&ep->lock)
 {
@@ -111,7 +111,10 @@ static int attach_and_reply(struct iwt_ep *ep, const void *pd, u16 pd_len)
 	return iwt_ep_accept_reply(ep, &rep, pd, pd_len);
 }
 
-/* Make the process the owner of the connection. */
+/*
+ * If a process accepts, make this process the owner of the socket. Return: false if the peer has
+ * sent bytes after the Request; true otherwise, also for a kernel consumer.
+ */
 static bool take_over(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
@@ -160,12 +163,12 @@ static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
 
 /**
  * iwt_cm_accept() - accept the connection of a CONNECT_REQUEST event
- * @id: iw_cm's object, with the event's provider_data
+ * @id: iw_cm_id of the connection, with the provider_data of the CONNECT_REQUEST event
  * @param: parameters of the ULP
  *
- * Process context; sleeps for memory, not for the network. After a return of 0, ESTABLISHED and
- * later events follow. After an error, no event follows: the connection has been ended, since
- * iw_cm drops it.
+ * Process context; sleeps for memory, not for the network. If this function returns 0,
+ * ESTABLISHED and later events follow. If this function returns an error, no event follows: iw_cm
+ * then forgets the connection, so this function has ended the connection.
  *
  * Return: 0, -ECONNRESET when the connection has ended, -EINVAL for a bad queue pair or too long
  * private data, or another -errno.
@@ -190,14 +193,15 @@ int iwt_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 
 /**
  * iwt_cm_reject() - reject the connection of a CONNECT_REQUEST event (RFC 5044 7.1.2 r6)
- * @id: iw_cm's object, with the event's provider_data
+ * @id: iw_cm_id of the connection, with the provider_data of the CONNECT_REQUEST event
  * @pd: private data for the peer, or NULL
  * @pd_len: length of @pd in bytes
  *
- * No ULP could use the TCP connection afterwards, so it is closed when the Reply is sent.
- * Process context; sleeps for memory, not for the network.
+ * No ULP could use the TCP connection after the reject, so the driver closes the TCP connection
+ * when the Reply is sent. Process context; sleeps for memory, not for the network.
  *
- * Return: 0, also when the connection has ended, or -errno when the Reply can't be sent.
+ * Return: 0 if the Reply is sent, or if the connection had already ended; -errno if the Reply
+ * can't be sent.
  */
 int iwt_cm_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 {
@@ -233,10 +237,11 @@ void iwt_cm_qp_abandon(struct iwt_qp *qp)
 
 /**
  * iwt_cm_dev_drain() - end every connection of a device
- * @dev: device whose clients are gone
+ * @dev: device that the RDMA core has removed from all of its clients
  *
- * The clients have destroyed their iw_cm_ids, so no connection is added; the remaining
- * connections are being closed. Sleeps until they have ended; no peer can delay that.
+ * The clients have destroyed their iw_cm_ids, so no connection is added. Only connections that
+ * are being closed remain. This function resets them, and sleeps until they have ended; no peer
+ * can delay their end.
  */
 void iwt_cm_dev_drain(struct iwt_dev *dev)
 {

@@ -19,19 +19,22 @@ int iwt_cm_create_listen(struct iw_cm_id *id, int backlog);
 int iwt_cm_destroy_listen(struct iw_cm_id *id);
 
 /**
- * struct iwt_delayed - a process wants to switch a socket to RDMA
+ * struct iwt_delayed - request of a process to switch its TCP socket to RDMA (delayed startup)
  * @dev: device
  * @qp: queue pair; the caller holds a reference
  * @fd: descriptor of the socket
  * @ird: number of inbound RDMA Reads that the process requests
  * @ord: number of outbound RDMA Reads that the process requests
  * @plain: use MPA revision 1
- * @request: the whole Request: an initiator's own, or the one a responder received
+ * @request: the whole Request, which an initiator has sent, or a responder has received
  * @request_len: length of @request in bytes
- * @reply: initiator: the peer's whole Reply; responder: NULL
+ * @reply: initiator: the whole Reply, which the peer has sent; responder: NULL
  * @reply_len: length of @reply in bytes
  * @pd: private data for the peer
  * @pd_len: length of @pd in bytes
+ *
+ * Members that a function does not need are 0 or NULL: iwt_cm_delayed_request() needs no frames,
+ * and iwt_cm_delayed_reject() needs only @dev, @request and @pd.
  */
 struct iwt_delayed {
 	struct iwt_dev *dev;
@@ -48,7 +51,7 @@ struct iwt_delayed {
 	u32 pd_len;
 };
 
-/* Startup on the socket of a process (cm_delayed.c). */
+/* Delayed startup, on the socket of a process (cm_delayed.c). */
 #ifdef CONFIG_INFINIBAND_IW_TCP_DELAYED
 int iwt_cm_delayed_init(void);
 void iwt_cm_delayed_exit(void);
@@ -60,13 +63,13 @@ int iwt_cm_delayed_request(const struct iwt_delayed *a, u8 *frame);
 int iwt_cm_delayed_reject(const struct iwt_delayed *a, u8 *frame);
 int iwt_cm_delayed_start(const struct iwt_delayed *a, struct iwt_mpa_terms *terms);
 
-/* For iw_cm's lookup of a queue pair by its number (cm_caller.c). */
+/* cm_caller.c. Return: true if the running task may use @qp in a call of rdma_cm. */
 bool iwt_cm_may_name(const struct iwt_qp *qp);
 
-/* Call before a queue pair is destroyed; see cm.c. */
+/* Call before a queue pair is destroyed: aborts the connections of the queue pair (cm.c). */
 void iwt_cm_qp_abandon(struct iwt_qp *qp);
 
-/* Call when a device has no clients any more, before it is freed; may sleep. */
+/* Call when a device has no clients any more: ends all connections of the device. May sleep. */
 void iwt_cm_dev_drain(struct iwt_dev *dev);
 
 /* Module init and exit; iwt_cm_exit() waits until every endpoint has run its last work. */

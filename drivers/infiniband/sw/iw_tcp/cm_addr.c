@@ -17,7 +17,7 @@
 
 /**
  * iwt_addr_unmap() - convert an IPv4-mapped IPv6 address to an IPv4 address
- * @a: address; any other address stays unchanged
+ * @a: address to convert; an address that is not IPv4-mapped stays unchanged
  */
 void iwt_addr_unmap(struct sockaddr_storage *a)
 {
@@ -39,7 +39,8 @@ void iwt_addr_unmap(struct sockaddr_storage *a)
  * @a: IPv4 or IPv6 address
  *
  * rdma_cm does so for the wildcard address, and for loopback addresses, since each namespace has
- * loopback addresses on its lo. Returns the same result as cma_any_addr() in rdma_cm.
+ * a device lo with these addresses. This function returns the same result as cma_any_addr() in
+ * rdma_cm.
  *
  * Return: true if so.
  */
@@ -70,8 +71,9 @@ static bool is_link_local(const struct sockaddr_storage *a)
 }
 
 /*
- * Several net devices may have the same link-local address; like rdma_cm, use the first one.
- * ipv6_dev_find() does not find the addresses in VRFs.
+ * ipv6_dev_find() does not find the addresses of net devices in VRFs, so search all net devices
+ * for these addresses. Several net devices may have the same link-local address: return the first
+ * of these net devices, as rdma_cm does.
  */
 static struct net_device *owner6(struct net *net,
 				 const struct sockaddr_storage *a)
@@ -97,9 +99,10 @@ static struct net_device *owner6(struct net *net,
  * @nd: net device of the RDMA device
  * @owner: net device that has the addresses, in the same namespace
  *
- * Returns the same result as cma_validate_port() in rdma_cm, which accepts a VLAN device for the
- * net device below it and vice versa; on older kernels it compares link layer addresses. The
- * caller holds the RCU read lock.
+ * Returns the same result as cma_validate_port() in rdma_cm. In place of a net device that
+ * function also accepts a VLAN device on top of the net device, and in place of a VLAN device the
+ * net device below; on older kernels it compares link layer addresses. The caller holds the RCU
+ * read lock.
  *
  * Return: true if so.
  */
@@ -159,7 +162,10 @@ static bool is_wildcard(const struct sockaddr_storage *a)
 	return ipv6_addr_any(&((const struct sockaddr_in6 *)a)->sin6_addr);
 }
 
-/* May a socket that is bound to no VRF accept the connections to all VRFs? */
+/*
+ * Does a socket that is not bound to a VRF accept connections to the addresses of all VRFs?
+ * Without VRFs in the kernel, the answer is true, so that no socket is bound.
+ */
 static bool accepts_of_vrfs(const struct net *net)
 {
 #ifdef CONFIG_NET_L3_MASTER_DEV
@@ -170,8 +176,12 @@ static bool accepts_of_vrfs(const struct net *net)
 }
 
 /*
- * Find the net device whose VRF has the local address @a. The wildcard address is in each VRF; a
- * loopback address (iwt_addr_on_all()) is used outside of VRFs.
+ * Find a net device of the VRF to which a socket with the local address @a must be bound. For the
+ * wildcard address, this is the VRF of @dev, unless sockets that are not bound to a VRF accept
+ * the connections to all VRFs. A loopback address (iwt_addr_on_all()) is used outside of VRFs.
+ *
+ * Return: the net device, or NULL. If the result is NULL or a net device outside of VRFs, the
+ * socket must not be bound.
  */
 static const struct net_device *vrf_member(const struct iwt_dev *dev, struct net *net,
 					   const struct sockaddr_storage *a)
@@ -187,10 +197,11 @@ static const struct net_device *vrf_member(const struct iwt_dev *dev, struct net
  * @local: local address of the socket
  * @peer: the peer's address, or @local for a listener
  *
- * This is the interface of a link-local address; or the VRF of the local address, because only a
- * socket that is bound to the VRF can use an address of the VRF. Any context.
+ * If @peer is a link-local address, this is the interface of @peer. Otherwise the interface is
+ * the VRF of
+ * @local: only a socket that is bound to a VRF can use an address of the VRF. Any context.
  *
- * Return: the index of the interface, or 0 if the socket is not bound.
+ * Return: the index of the interface, or 0 if the socket must not be bound.
  */
 int iwt_addr_ifindex(const struct iwt_dev *dev, const struct sockaddr_storage *local,
 		     const struct sockaddr_storage *peer)
@@ -236,12 +247,12 @@ bool iwt_addr_same(const struct iwt_sock_addr *a, const struct iwt_sock_addr *b)
 
 /**
  * iwt_addr_of_listen() - the address on which a listener has to listen
- * @id: iw_cm's object; the driver uses its mapped local address
+ * @id: iw_cm_id of the listener; the driver uses the mapped local address in it
  * @addr: receives the address and options
  *
  * Any context.
  *
- * Return: 0, or -EAFNOSUPPORT.
+ * Return: 0, or -EAFNOSUPPORT if the address is neither an IPv4 nor an IPv6 address.
  */
 int iwt_addr_of_listen(const struct iw_cm_id *id, struct iwt_sock_addr *addr)
 {

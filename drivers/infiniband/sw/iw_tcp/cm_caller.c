@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The caller of an operation, found in the rdma_cm_id behind an iw_cm_id.
+ * The consumer that calls an operation of iw_cm, and its queue pair.
  *
- * iw_cm does not pass the calling consumer or its network namespace to a driver. rdma_cm, the
- * only user of iw_cm, knows both. While an operation runs, the context of the iw_cm_id is the
- * rdma_cm_id, and rdma_iw_cm_id() returns the iw_cm_id of an rdma_cm_id. The driver trusts the
- * context only if rdma_iw_cm_id() returns the same iw_cm_id: so this file does not depend on the
- * internals of rdma_cm, and refuses the iw_cm_id of any other user.
+ * iw_cm passes neither the calling consumer nor the consumer's network namespace to a driver.
+ * rdma_cm, the only user of iw_cm, stores both in an rdma_cm_id. While an operation runs, the
+ * context of the iw_cm_id is this rdma_cm_id. The driver trusts the context only if
+ * rdma_iw_cm_id(), which returns the iw_cm_id of an rdma_cm_id, returns the same iw_cm_id. So
+ * this file does not depend on the internals of rdma_cm, and refuses the iw_cm_id of any other
+ * user.
  */
 #include "cm_ep.h"
 
@@ -21,7 +22,7 @@ static const struct rdma_cm_id *caller(struct iw_cm_id *id)
 {
 	struct rdma_cm_id *up = id->context;
 
-	/* compare the device first: rdma_iw_cm_id() uses it */
+	/* compare the device first: rdma_iw_cm_id() uses up->device */
 	if (!up || up->device != id->device || rdma_iw_cm_id(up) != id)
 		return NULL;
 	return up;
@@ -29,7 +30,7 @@ static const struct rdma_cm_id *caller(struct iw_cm_id *id)
 
 /**
  * iwt_caller_net() - the network namespace of an operation's caller
- * @id: iw_cm's object, within one of its operations
+ * @id: iw_cm_id for which iw_cm is calling an operation of this driver
  *
  * rdma_cm holds a reference to the namespace as long as the rdma_cm_id exists, and the
  * rdma_cm_id outlives @id. Any context.
@@ -47,11 +48,13 @@ struct net *iwt_caller_net(struct iw_cm_id *id)
  * iwt_cm_may_name() - may the running task pass the number of this queue pair to rdma_cm?
  * @qp: queue pair
  *
- * Queue pair numbers are easy to guess. A process calls from its own context, and may not use a
- * queue pair of another process, not even of its parent. A kernel consumer may connect its queue
- * pair from any context, so this function can't distinguish the consumer's call from a process's
- * call; iwt_caller_qp() does that later. Until then a queue pair of the kernel is permitted as
- * long as it has no connection. Any context.
+ * Queue pair numbers are easy to guess, so a process might pass the number of a queue pair that
+ * belongs to another consumer. A process calls rdma_cm in its own context: it may use only its
+ * own queue pairs, not even those of its parent. A kernel consumer may call rdma_cm in any
+ * context, so this function can't distinguish the call of a kernel consumer from the call of a
+ * process. So for now this function permits a kernel consumer's queue pair that has no
+ * connection; iwt_caller_qp() later checks whether the caller is the kernel consumer. Any
+ * context.
  *
  * Return: true if so.
  */
@@ -64,11 +67,12 @@ bool iwt_cm_may_name(const struct iwt_qp *qp)
 
 /**
  * iwt_caller_qp() - find the queue pair of an operation, if the caller may use it
- * @id: iw_cm's object, within one of its operations
+ * @id: iw_cm_id for which iw_cm is calling an operation of this driver
  * @qpn: queue pair number from the caller
  *
- * A kernel consumer's queue pair must be the one that rdma_create_qp() created for the
- * rdma_cm_id of @id. A process's queue pair has no rdma_cm_id. Process context.
+ * A kernel consumer may use only the queue pair that rdma_create_qp() has created for the
+ * rdma_cm_id of @id. If the queue pair belongs to a process, the rdma_cm_id must have no queue
+ * pair: the queue pair of a process is created by uverbs, not by rdma_cm. Process context.
  *
  * Return: the queue pair with a reference, or NULL.
  */

@@ -3,14 +3,16 @@
  * Delayed startup (RFC 5044 7.1.3): a process has exchanged data over its own TCP socket, and
  * switches the socket to RDMA.
  *
- * The process itself exchanges the startup frames on its socket, which stays an ordinary socket
- * until the process has passed both frames to the driver and the driver has found them
- * compatible. So this file never waits for a peer, a startup that fails or is rejected leaves
- * the socket unchanged, and the process may exit at any point. This file determines the contents
- * of the frames from the settings of the link.
+ * The process sends and receives the startup frames on its socket, and passes the frames to the
+ * driver; only the Reply of a responder that accepts is sent by the driver. The socket stays an
+ * ordinary socket until the driver has checked the frames. So this file never waits for a peer.
+ * If the driver finds the frames unsuitable, or if one end rejects, the socket is unchanged. The
+ * process may exit at any time. This file determines the contents of the frames that this end
+ * sends from the settings of the link.
  *
- * After the takeover the connection is an endpoint like any other, but its events are not
- * reported: the process sees its queue pair enter the error state.
+ * After the takeover of the socket the connection has an endpoint, as connections of iw_cm do,
+ * but its events are not reported. When the connection ends, the process only sees that its queue
+ * pair enters the error state.
  */
 #include "cm.h"
 
@@ -20,8 +22,8 @@
 #include "stats.h"
 
 /*
- * Delayed startup has its own queue: its work may wait while a system call of a process owns the
- * socket.
+ * The endpoints of delayed startup have their own workqueue: their work may wait while a system
+ * call of a process owns the socket.
  */
 static struct workqueue_struct *delayed_wq;
 
@@ -31,13 +33,16 @@ static void set_wish(struct iwt_ep *ep, const struct iwt_delayed *a)
 	ep->dev = a->dev;
 	iwt_ep_load_settings(ep);
 	iwt_ep_wish_depths(ep, a->ird, a->ord);
-	/* unlike iw_cm, delayed startup can deliver private data of any length */
+	/* unlike iw_cm, delayed startup can deliver all private data that fit into a frame */
 	ep->wish.pd_max = IWT_MPA_MAX_PD;
 	if (a->plain)
 		ep->wish.max_rev = 1;
 }
 
-/* Can the socket be taken over, and does this link serve its local address? */
+/*
+ * Check that the driver can take over the socket, and that the link serves the local address of
+ * the socket. @unread: set to true if the socket has unread data. Return: 0 or -errno.
+ */
 static int check_socket(const struct iwt_delayed *a, bool *unread)
 {
 	struct sockaddr_storage local = {};
@@ -63,7 +68,11 @@ static bool startup_fits(const struct iwt_ep *ep, const struct iwt_delayed *a)
 			    (ep->req.enhanced ? IWT_MPA_ENH_LEN : 0);
 }
 
-/* Is the frame a Request, and does the link support everything that the Request asks for? */
+/*
+ * Parse the Request that the peer has sent. Return: 0; -EPROTO if the frame is not a Request,
+ * -EOPNOTSUPP if the link does not support what the Request requires, -EINVAL if the private data
+ * of this end are too long for the Reply.
+ */
 static int read_request(struct iwt_ep *ep, const struct iwt_delayed *a)
 	__must_hold(&ep->lock)
 {
@@ -83,9 +92,13 @@ static int read_request(struct iwt_ep *ep, const struct iwt_delayed *a)
 }
 
 /*
- * Parse the Request that the process claims to have sent, and the Reply. The process might have
- * built the Request itself: such a Request must not decline a CRC if the link asks for one, and
- * must not offer large FPDUs if the link does not.
+ * Parse the Request that the process claims to have sent, and the peer's Reply. The process might
+ * have built the Request itself. So check that the Request requests the CRC unless the link's
+ * setting crc is off, and that the Request offers large FPDUs only if the setting large_fpdus is
+ * on.
+ *
+ * Return: 0; -EINVAL if the Request is wrong, or if the Reply rejects; -EPROTO if the Reply is
+ * wrong.
  */
 static int read_both(struct iwt_ep *ep, const struct iwt_delayed *a)
 	__must_hold(&ep->lock)
@@ -108,7 +121,7 @@ static int read_both(struct iwt_ep *ep, const struct iwt_delayed *a)
 	return rep.reject ? -EINVAL : 0;
 }
 
-/* Give the socket back to the process. Return: @err, the reason. */
+/* Give the socket back to the process because of the error @err. Return: @err. */
 static int give_back_socket(struct iwt_ep *ep, int err)
 	__must_hold(&ep->lock)
 {
@@ -117,7 +130,10 @@ static int give_back_socket(struct iwt_ep *ep, int err)
 	return err;
 }
 
-/* Copy the Reply to the buffer into which other endpoints receive it, and continue from there. */
+/*
+ * Copy the Reply to ep->frame, into which an endpoint of iw_cm receives its Reply. iwt_ep_look()
+ * then processes the Reply as for such an endpoint.
+ */
 static int delayed_take_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 	__must_hold(&ep->lock)
 {
@@ -133,7 +149,10 @@ static int delayed_take_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 	return ep->reply_status ?: -ECONNRESET;
 }
 
-/* The socket can be given back until the Reply is sent. */
+/*
+ * Attach the queue pair, and send the Reply. An error before iwt_sock_keep() has succeeded gives
+ * the socket back to the process. A later error ends the connection.
+ */
 static int delayed_send_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 	__must_hold(&ep->lock)
 {
@@ -158,7 +177,10 @@ err_give_back:
 	return give_back_socket(ep, err);
 }
 
-/* The descriptor is looked up only once: the process may make it refer to another socket. */
+/*
+ * Take over the socket, and check it. The descriptor is looked up only once: another thread may
+ * make the descriptor refer to another socket at any time.
+ */
 static int take_socket(struct iwt_ep *ep, const struct iwt_delayed *a)
 	__must_hold(&ep->lock)
 {
@@ -203,7 +225,7 @@ static int start_locked(struct iwt_ep *ep, const struct iwt_delayed *a)
 	return a->reply ? delayed_take_reply(ep, a) : delayed_send_reply(ep, a);
 }
 
-/* End the endpoint, if its socket was not taken over or has been given back. */
+/* End an endpoint that has no socket: the takeover has failed, or the socket was given back. */
 static void abandon(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
@@ -218,14 +240,17 @@ static void abandon(struct iwt_ep *ep)
  *	initiator
  * @terms: receives the negotiated parameters
  *
- * A responder's Reply is sent here, after the queue pair has become ready to receive FPDUs
- * (RFC 5044 7.1.2 r2). Process context of the descriptor's owner; sleeps for memory, not for
- * the network.
+ * This function sends a responder's Reply after the queue pair has become ready to receive FPDUs
+ * (RFC 5044 7.1.2 r2). The caller runs in the context of the process that has the descriptor.
+ * Sleeps for memory and for the lock of the socket, not for the network.
  *
- * Return: 0 or -errno. The socket is unchanged after -EINVAL for a queue pair that is not idle,
- * private data that are too long or frames that do not match, -EPROTO for an improper frame or
- * bytes behind the Request, -EOPNOTSUPP for a Request that the link can't serve, -ENOMEM, and
- * the errors of iwt_sock_look(). After any other error the connection is being ended.
+ * An error before iwt_sock_keep() has succeeded leaves the socket unchanged. After a later error
+ * the connection is being ended.
+ *
+ * Return: 0; -EINVAL if the queue pair is not idle, if the private data are too long, or if the
+ * frames do not match; -EPROTO if a frame is wrong, or if the peer has sent bytes after its
+ * Request; -EOPNOTSUPP if the link does not support what the Request requires; -ENOMEM; an error
+ * of iwt_sock_look(); or another error, with which the connection has failed.
  */
 int iwt_cm_delayed_start(const struct iwt_delayed *a, struct iwt_mpa_terms *terms)
 {
@@ -235,7 +260,7 @@ int iwt_cm_delayed_start(const struct iwt_delayed *a, struct iwt_mpa_terms *term
 
 	if (!ep)
 		return -ENOMEM;
-	/* as soon as the endpoint is unlocked, its last work may run */
+	/* as soon as the endpoint is unlocked, its last work may drop the first reference */
 	iwt_ep_get(ep);
 	ep->wq = delayed_wq;
 	mutex_lock(&ep->lock);
@@ -249,7 +274,10 @@ int iwt_cm_delayed_start(const struct iwt_delayed *a, struct iwt_mpa_terms *term
 	return err;
 }
 
-/* Build a frame, with a temporary endpoint that only carries the settings. */
+/*
+ * Build a frame by @write, with a temporary endpoint that only has the settings. Return: length
+ * of the frame in bytes, or -errno.
+ */
 static int write_frame(const struct iwt_delayed *a, u8 *frame,
 		       int (*write)(struct iwt_ep *ep,
 				    const struct iwt_delayed *a, u8 *frame))
@@ -284,9 +312,10 @@ static int write_request(struct iwt_ep *ep, const struct iwt_delayed *a,
  * @a: request of the process
  * @frame: receives the Request; IWT_MPA_MAX_FRAME bytes
  *
- * Checks the socket and the queue pair as well, so that the process does not send a Request that
- * is bound to fail. The process must have read all earlier data of the peer (RFC 5044 7.1.5).
- * Process context of the descriptor's owner; may sleep.
+ * This function also checks the socket and the queue pair, so that the process does not send a
+ * Request if the startup can't succeed. The process must have read all earlier data of the peer
+ * (RFC 5044 7.1.5). The caller runs in the context of the process that has the descriptor. May
+ * sleep.
  *
  * Return: length of the Request in bytes; -ENOTEMPTY when the socket has unread data, -EINVAL for
  * a queue pair that is not idle or private data that are too long, -ENOMEM, or an error of
@@ -328,7 +357,8 @@ static int write_reject(struct iwt_ep *ep, const struct iwt_delayed *a,
  * @a: the Request and private data
  * @frame: receives the Reply; IWT_MPA_MAX_FRAME bytes
  *
- * The Reply ends MPA; the TCP connection continues (RFC 5044 7.1.2 r6). May sleep.
+ * The Reply ends the MPA startup; the TCP connection continues without RDMA (RFC 5044 7.1.2 r6).
+ * May sleep.
  *
  * Return: length of the Reply in bytes; -EPROTO for an improper Request, -EINVAL for private data
  * that are too long, -ENOMEM.

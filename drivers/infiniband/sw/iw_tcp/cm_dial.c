@@ -16,7 +16,7 @@ static void set_port(struct sockaddr_storage *a, __be16 port)
 		((struct sockaddr_in6 *)a)->sin6_port = port;
 }
 
-/* TCP takes @port when it connects; 0: TCP chooses a port. */
+/* Let connect(2), not bind(2), take the local port. @port: the port; 0: TCP chooses a port. */
 static void take_late(struct iwt_sock_addr *addr, u16 port)
 {
 	set_port(&addr->local, 0);
@@ -31,7 +31,7 @@ static u16 get_port(const struct sockaddr_storage *a)
 			   ((const struct sockaddr_in6 *)a)->sin6_port);
 }
 
-/* See connect_from_wish(). */
+/* Is @port in the range from which TCP chooses local ports? See connect_from_wish(). */
 static bool port_is_free_choice(struct net *net, u16 port)
 {
 	int low, high;
@@ -53,17 +53,18 @@ static bool port_is_taken(int err)
 }
 
 /*
- * Connect from a port of the range from which TCP chooses ports. If a ULP names no port, rdma_cm
- * picks a port of this range from its own port space, in which the ports of ordinary TCP sockets
- * look free. The driver cannot know whether the ULP or rdma_cm has chosen the port. So it tries:
+ * Connect from a port of the range from which TCP chooses local ports. If a ULP does not choose a
+ * local port, rdma_cm chooses a port of this range. rdma_cm does not know which ports ordinary
+ * TCP sockets use, so the port may be in use. The driver cannot know whether the ULP or rdma_cm
+ * has chosen the port. So the driver tries the following, in this order:
  *
- * 1. TCP takes the port when it connects, as if it had chosen the port itself. So other programs
- *    that name no port can use the port as well, to other destinations.
- * 2. Bind to the port. This also succeeds if other sockets are bound to it but do not listen, if
- *    a connection to the same destination is in the state TIME_WAIT, or if the port is in
- *    ip_local_reserved_ports. A BPF program may allow this port, but not port 0, which the
- *    program sees in the other steps.
- * 3. TCP chooses another port when it connects.
+ * 1. TCP takes the port at connect(2), as if TCP had chosen the port itself. So other programs
+ *    that do not choose a local port can use the port as well, to other destinations.
+ * 2. Bind the socket to the port. The bind also succeeds if other sockets with SO_REUSEADDR are
+ *    bound to the port and do not listen, if a connection to the same destination is in the state
+ *    TIME_WAIT, or if the port is in ip_local_reserved_ports. A BPF program may allow this port
+ *    and refuse port 0, which the program sees in steps 1 and 3.
+ * 3. TCP chooses another port at connect(2).
  */
 static int connect_from_wish(struct iwt_ep *ep, struct net *net,
 			     struct iwt_sock_addr *addr)
@@ -109,13 +110,13 @@ void iwt_ep_read_addrs(struct iwt_ep *ep)
 /**
  * iwt_ep_dial() - begin a TCP connection
  * @ep: endpoint of an initiator, locked, with its queue pair and without a socket
- * @id: iw_cm's object; the driver uses its mapped addresses
+ * @id: iw_cm_id of the connection; the driver uses the mapped addresses in it
  *
  * The socket is created in the caller's namespace, which must be the namespace of the link: if
  * namespaces share devices, rdma_cm may pick a link of another namespace that has the same link
  * layer address or interface number. Process context, sleeps for memory.
  *
- * Return: 0, or -errno without a socket.
+ * Return: 0, or -errno; after an error the endpoint has no socket.
  */
 int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 {
@@ -124,7 +125,7 @@ int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 	struct iwt_sock_addr addr = {
 		.local		= id->m_local_addr,
 		.remote		= id->m_remote_addr,
-		/* for the second attempt the caller is a worker: see try_plain() */
+		/* not the calling task: try_plain() calls this function in a worker */
 		.owner		= ep->qp->user ? &owner : NULL,
 		.tos		= id->tos_set ? id->tos : tos,
 		.tos_set	= id->tos_set || tos,

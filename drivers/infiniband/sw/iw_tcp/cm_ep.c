@@ -74,7 +74,7 @@ void iwt_ep_leave_listen(struct iwt_ep *ep)
  * @ep: endpoint; the caller holds a reference
  * @bit: the event
  *
- * Any context, any locks.
+ * Any context; any lock may be held.
  */
 void iwt_ep_raise(struct iwt_ep *ep, enum iwt_ep_bit bit)
 {
@@ -161,10 +161,11 @@ static unsigned int state_ms(enum iwt_cm_state state)
 }
 
 /**
- * iwt_half_open_add() - count a half-open endpoint, and evict the oldest one at the limit
+ * iwt_half_open_add() - add a half-open endpoint to its listener, up to a limit
  * @ep: endpoint of a listener, locked
  *
- * A half-open endpoint uses memory, and no consumer knows of it.
+ * A half-open endpoint uses memory, and no consumer knows of the endpoint. So if the listener
+ * already has as many half-open endpoints as its limit, this function evicts the oldest of them.
  */
 void iwt_half_open_add(struct iwt_ep *ep)
 {
@@ -197,8 +198,8 @@ void iwt_half_open_add(struct iwt_ep *ep)
 }
 
 /**
- * iwt_half_open_del() - an endpoint is not half-open any more
- * @ep: endpoint, locked
+ * iwt_half_open_del() - remove an endpoint that is not half-open any more from its listener
+ * @ep: endpoint, locked; nothing is done if it has no listener or is not in the listener's list
  */
 void iwt_half_open_del(struct iwt_ep *ep)
 {
@@ -248,13 +249,13 @@ void iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp)
 }
 
 /**
- * iwt_ep_let_go_qp() - detach the queue pair, if it is attached, and drop it
- * @ep: endpoint, locked, that still has its socket
+ * iwt_ep_let_go_qp() - detach the queue pair from the socket, and drop the queue pair
+ * @ep: endpoint, locked; if its queue pair is attached, the endpoint must still have its socket
  *
- * Process context, may sleep.
+ * An endpoint without a queue pair does not change. Process context, may sleep.
  *
- * Return: true when the connection must be reset, because closing TCP in order would end the
- * stream inside an FPDU.
+ * Return: true when the connection must be reset, because a FIN would end the stream inside an
+ * FPDU, or because TCP still refers to memory of work requests.
  */
 bool iwt_ep_let_go_qp(struct iwt_ep *ep)
 {
@@ -370,7 +371,7 @@ void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 }
 
 /**
- * iwt_ep_abandon() - startup failed: set an endpoint without a socket to CLOSED
+ * iwt_ep_abandon() - set an endpoint whose startup has failed to CLOSED
  * @ep: endpoint, locked, without a socket; its work must run afterwards
  *
  * Process context, may sleep.
@@ -383,14 +384,14 @@ void iwt_ep_abandon(struct iwt_ep *ep)
 }
 
 /**
- * iwt_ep_finish() - end the last work of an endpoint
- * @ep: endpoint in CLOSED; may be freed when this function returns
+ * iwt_ep_finish() - remove an endpoint from its device, and drop the first reference
+ * @ep: endpoint in CLOSED, called by its last work; may be freed when this function returns
  */
 void iwt_ep_finish(struct iwt_ep *ep)
 {
 	if (ep->id) {
-		/* from now on the device may be freed */
 		xa_erase(&eps, ep->id);
+		/* when this was the last endpoint, the device may be freed */
 		atomic_dec(&ep->dev->n_eps);
 		wake_up_all(&ep_gone);
 	}
@@ -429,7 +430,7 @@ int iwt_ep_publish(struct iwt_ep *ep, struct iwt_dev *dev)
  *
  * Process context.
  *
- * Return: the endpoint with a reference, or NULL when it has ended.
+ * Return: the endpoint with a reference, or NULL when the endpoint has ended.
  */
 struct iwt_ep *iwt_ep_find(u32 id)
 {
@@ -448,8 +449,8 @@ struct iwt_ep *iwt_ep_find(u32 id)
  * iwt_ep_orphan() - handle the endpoints of a listener that has ended
  * @listen: listener
  *
- * Endpoints that were not reported to iw_cm are dropped; the others may continue. Process
- * context, does not sleep.
+ * Connections whose Request was not reported to iw_cm are reset. A Request that was reported can
+ * still be accepted, within IWT_CM_ORPHAN_MS. Process context, does not sleep.
  */
 void iwt_ep_orphan(const struct iwt_listen *listen)
 {
@@ -464,7 +465,7 @@ void iwt_ep_orphan(const struct iwt_listen *listen)
 }
 
 /**
- * iwt_ep_abort_qp() - abort the endpoints of a queue pair
+ * iwt_ep_abort_qp() - request the abort of the endpoints of a queue pair
  * @qp: queue pair that is being destroyed
  *
  * Process context; does not wait.
@@ -479,7 +480,7 @@ void iwt_ep_abort_qp(struct iwt_qp *qp)
 	xa_unlock(&eps);
 }
 
-/* End all endpoints of @dev, or of every device if @dev is NULL. */
+/* Request the end of all endpoints of @dev, or of all devices if @dev is NULL; does not wait. */
 static void kill_all(const struct iwt_dev *dev)
 {
 	unsigned long i;

@@ -15,9 +15,9 @@
  *
  * One work item drives an endpoint, so the events of one connection are handled one after the
  * other, and no connection waits for another. Callbacks of the socket and of the queue pair only
- * set a bit and queue the work. The work reads the bits, executes the steps that proto/cmfsm.c
- * prescribes, and then, without holding any lock, reports events to iw_cm. The work never waits
- * for the network.
+ * set a bit and queue the work. The work reads the bits, and executes the steps that
+ * proto/cmfsm.c prescribes. Then the work reports events to iw_cm; it holds no lock while it does
+ * so. The work never waits for the network.
  *
  * Locking
  *
@@ -39,13 +39,13 @@
  * References: an endpoint is created with one reference, which the last work of the endpoint
  * drops after the endpoint has become CLOSED. A queued work, a pending timer and a lookup hold
  * one reference each. An endpoint that is not CLOSED owns its socket. An endpoint holds a
- * reference to its queue pair from connect or accept until it drops the queue pair, and a
- * reference to the iw_cm_id from connect or accept until its last event has been delivered. An
+ * reference to its queue pair from connect or accept until the endpoint drops the queue pair, and
+ * a reference to the iw_cm_id from connect or accept until the last event has been delivered. An
  * endpoint of delayed startup has no iw_cm_id, so its events are not reported.
  *
- * iw_cm identifies a pending connection by a number, not by a pointer: iw_cm may drop a Request
- * without notifying the driver, so the endpoint must be able to end while iw_cm still stores
- * the number.
+ * The provider_data of a CONNECT_REQUEST event is the number of the endpoint (ep->id), not a
+ * pointer to the endpoint: iw_cm may forget a Request without notifying the driver. So the
+ * endpoint must be able to end while iw_cm still stores the provider_data.
  */
 #ifndef IWT_CM_EP_H
 #define IWT_CM_EP_H
@@ -72,8 +72,8 @@ struct net_device;
  * Maximum duration of each state, in milliseconds. Each state has one deadline, which arriving
  * data do not extend (RFC 5044 7.1.2 r10). The deadline for the Reply includes the time that the
  * peer's ULP needs to decide. The deadline for closing (FIN or a Terminate is queued behind the
- * data) is extended while the peer acknowledges data, or does not answer at all, but at most
- * IWT_CM_CLOSE_EXTENSIONS times.
+ * data) is extended by IWT_CM_CLOSE_MS if the peer has acknowledged data, or if the peer does not
+ * answer at all. It is extended at most IWT_CM_CLOSE_EXTENSIONS times.
  *
  * These times let a connection survive a path failure of ten seconds. TCP doubles its
  * retransmission timeout, so TCP may need twice as long to notice that the path works again; TCP
@@ -86,7 +86,10 @@ struct net_device;
 #define IWT_CM_CLOSE_EXTENSIONS	11
 #define IWT_CM_ORPHAN_MS	60000
 
-/* Delay in milliseconds, and number of retries, when iw_cm has no room for a Request. */
+/*
+ * If the backlog of a listener is full, iw_cm refuses the report of a Request: delay until the
+ * driver reports the Request again, in milliseconds, and maximum number of such reports.
+ */
 #define IWT_CM_REPORT_MS	20
 #define IWT_CM_REPORT_TRIES	500
 
@@ -96,7 +99,10 @@ struct net_device;
 /* Events that the work has to handle; bit numbers in ep->bits. */
 enum iwt_ep_bit {
 	IWT_EP_SOCK,		/* event of the socket, during startup and lingering */
-	/* from the queue pair; the work handles these events in this order */
+	/*
+	 * The work handles the following events in this order. The queue pair reports the events
+	 * up to IWT_EP_ABORT_WANTED (enum iwt_llp_event).
+	 */
 	IWT_EP_DRAINING,
 	IWT_EP_TERM_PENDING,
 	IWT_EP_TERM_SENT,
@@ -104,27 +110,27 @@ enum iwt_ep_bit {
 	IWT_EP_TERM_RECEIVED,
 	IWT_EP_PEER_CLOSED,
 	IWT_EP_LOST,
-	IWT_EP_ABORT_WANTED,
-	IWT_EP_ORPHANED,
-	IWT_EP_KILLED,
-	IWT_EP_EXPIRED,
+	IWT_EP_ABORT_WANTED,	/* also set if the queue pair is being destroyed */
+	IWT_EP_ORPHANED,	/* the listener has ended */
+	IWT_EP_KILLED,		/* reset the connection, for example to evict it */
+	IWT_EP_EXPIRED,		/* ep->timer has run */
 };
 
 /**
- * struct iwt_listen - one device's share of a listening socket
- * @ref: references: one until iwt_cm_destroy_listen(), and one of each endpoint
- *	that has not been accepted
+ * struct iwt_listen - a listener on one device; listeners may share a listening socket
+ * @ref: references: one until iwt_cm_destroy_listen(), and one of each endpoint that has neither
+ *	been accepted nor ended
  * @node: entry in @port's list
- * @port: the shared socket, NULL while the listener waits for its address and port
+ * @port: the listening socket, NULL while the listener waits for its address and port
  * @addr: address to listen on
- * @net: namespace, kept alive by rdma_cm's identifier
+ * @net: namespace; the rdma_cm_id of the listener keeps it alive
  * @retry: retries to bind the address and port
  * @dev: device
- * @cm_id: iw_cm's object, with a reference until iwt_cm_destroy_listen()
+ * @cm_id: iw_cm_id of the listener, with a reference until iwt_cm_destroy_listen()
  * @limit: maximum number of half-open endpoints
  * @lock: guards the members marked __guarded_by(&lock)
- * @dead: report no Request any more
- * @reporting: number of reports in progress
+ * @dead: no Request is reported to iw_cm any more
+ * @reporting: number of reports to iw_cm in progress
  * @idle: completed when @dead is set and the last report has ended
  * @half_open: half-open endpoints, oldest first
  * @half_opens: number of half-open endpoints
@@ -150,11 +156,11 @@ struct iwt_listen {
 
 /**
  * struct iwt_ep - endpoint
- * @ref: references, see above
- * @lock: see above
+ * @ref: references, see the top of this file
+ * @lock: see the table at the top of this file
  * @state: state, changed by iwt_ep_step() and iwt_ep_abandon() only
- * @initiator: this end has connected
- * @finished: the last work has run
+ * @initiator: this end is the initiator, which sends the Request
+ * @finished: the last work has begun
  * @id: number that accept and reject use to find the endpoint; 0: none yet
  * @nr: number that identifies the endpoint in tracepoints
  * @bits: events to handle (enum iwt_ep_bit)
@@ -164,34 +170,36 @@ struct iwt_listen {
  * @armed: @deadline is valid
  * @deadline: when the present state ends, in jiffies
  * @acked: sequence number that the peer had acknowledged when @deadline was set
- * @patient: closing is limited by the link's user_timeout alone: @deadline is not extended
- * @extensions: how often @deadline was extended: see IWT_CM_CLOSE_EXTENSIONS
+ * @patient: the close waits for work requests: the deadline is set by the link's user_timeout,
+ *	and is not extended
+ * @extensions: how often @deadline was extended, at most IWT_CM_CLOSE_EXTENSIONS times
  * @dev: device; NULL until a new inbound connection is assigned to a device
  * @sock: socket; NULL when CLOSED
  * @qp: queue pair, or NULL
- * @of_qp: entry in @qp's list
+ * @of_qp: entry in @qp->eps
  * @attached: @qp has been attached to @sock
- * @cm_id: iw_cm's object, or NULL; an inbound connection has one since accept
+ * @cm_id: iw_cm_id, or NULL; for an inbound connection, iwt_cm_accept() sets it
  * @listen: listener of an inbound connection, until the endpoint is accepted or ends
- * @half_open: entry in @listen's list until iw_cm knows of the endpoint, and again while the
- *	endpoint lingers
- * @report_tries: how often iw_cm had no room for the Request
+ * @half_open: entry in @listen->half_open until iw_cm has the Request, and again in the state
+ *	LINGER
+ * @report_tries: how often iw_cm has refused the report of the Request
  * @upcalls: IWT_CMA_UP_* bits to be delivered
  * @reply_status: status of CONNECT_REPLY
  * @close_status: status of CLOSE
- * @wish: parameters that this end requests, from the link's settings when the endpoint began
- * @req: the Request: an initiator's own, or the one a responder received
- * @rep: the peer's Reply
+ * @wish: parameters that this end requests: from the link's settings when the endpoint began, and
+ *	from the ULP
+ * @req: contents of the Request, which this end has sent or received
+ * @rep: contents of the peer's Reply
  * @terms: negotiated parameters
  * @local: address of this end
  * @remote: address of the peer
  * @len: number of bytes in @frame
- * @frame: an initiator's Request until the Reply begins; then the received frame; NULL after
- *	startup
+ * @frame: startup frame: the initiator's Request until the first byte of the Reply arrives; then
+ *	the frame that this end receives; NULL after startup
  */
 struct iwt_ep {
 	struct kref ref;
-	struct mutex lock;	/* see the table above */
+	struct mutex lock;	/* see the table at the top of this file */
 	enum iwt_cm_state state __guarded_by(&lock);
 	bool initiator __guarded_by(&lock);
 	bool finished __guarded_by(&lock);

@@ -3,31 +3,34 @@
  * Listening, and the choice of the listener for an inbound connection.
  *
  * To listen on the wildcard address or a loopback address, rdma_cm listens on each device, with
- * the same port. These listeners can't each bind a socket to that port; and a socket bound to
- * one net device would not receive connections from this host to the address of that device,
- * since their packets arrive on lo. So the listeners of a namespace share one socket for each
- * address and port. An accepted connection is assigned to an RDMA device that serves the net
- * device with the local address of the connection; if no device does, the connection is reset.
+ * the same port. These listeners can't each bind a socket to that port. And a socket that is
+ * bound to one net device would not receive connections from this host to the address of the net
+ * device, because their packets arrive on lo. So the listeners of a namespace share one socket
+ * for each address and port. An accepted connection is assigned to an RDMA device that serves the
+ * net device with the local address of the connection. If there is no such RDMA device, the
+ * connection is reset.
  *
  * rdma_cm listens on the devices of all namespaces, but a listener belongs to the namespace of
  * its caller. On a device of another namespace the listener is a dummy for rdma_cm, without a
- * socket. When a link is added, rdma_cm creates a listener on the link for each of these
- * wildcard and loopback listeners, and never uses the link if one of these calls fails, in any
- * namespace: so if the address and port are in use at that moment, the call succeeds, and the
- * listener retries to bind them.
+ * socket. When a link is added, rdma_cm creates a listener on the link for each of its wildcard
+ * and loopback listeners in all namespaces. If one of these calls fails, rdma_cm never uses the
+ * link. So if the address and port are in use at that moment, the call succeeds nevertheless, and
+ * the listener tries again later to bind them.
  *
  * rdma_cm listens on one device after the other, and the first listener opens the socket. A
  * connection to the address of a later device has to wait, in TCP's accept queue, until rdma_cm
- * listens on that device too; and all connections behind it wait as well, since TCP returns
- * connections in order. This time is limited, since rdma_cm may never listen on a device.
+ * listens on that device too. All connections behind that connection wait as well, because TCP
+ * returns connections in order. The time of the wait is limited, because rdma_cm may never listen
+ * on a device.
  *
  * A VRF has its own TCP ports, unless net.ipv4.tcp_l3mdev_accept is set. So listeners on the
  * wildcard address share one socket for each VRF, which serves the links in that VRF.
  *
- * A peer that connects and sends nothing, or that is refused and does not close, occupies a
- * half-open endpoint. The number of half-open endpoints of a listener is limited; beyond the
- * limit the oldest half-open endpoint is evicted. An honest peer needs one round trip, so only a
- * flood of connections can evict its endpoint; idle connections can't.
+ * A peer that connects and sends nothing, or that does not close the connection after a reject,
+ * occupies a half-open endpoint. The number of half-open endpoints of a listener is limited:
+ * beyond the limit the oldest half-open endpoint is evicted. The endpoint of an honest peer is
+ * half-open for one round trip only, so only a flood of connections can cause its eviction; idle
+ * connections can't.
  */
 #include "cm.h"
 
@@ -40,7 +43,7 @@
 #include "dev.h"
 #include "sock.h"
 
-/* Connections accepted in one run of the work. */
+/* Maximum number of connections that one run of the port's work accepts. */
 #define IWT_ACCEPT_BUDGET	64
 
 /* Milliseconds until an accept that failed (no memory) is retried. */
@@ -52,7 +55,7 @@
 /* Milliseconds within which rdma_cm is expected to listen on all devices. */
 #define IWT_LISTEN_ALL_MS	3000
 
-/* Bounds for the number of half-open endpoints of a listener, and for TCP's accept queue. */
+/* Bounds for iwt_listen.limit, which is also the length of TCP's accept queue. */
 #define IWT_HALF_OPEN_MIN	128
 #define IWT_HALF_OPEN_MAX	4096
 
@@ -124,7 +127,7 @@ static void assign(struct iwt_port *port, struct iwt_ep *ep)
 	iwt_ep_read_addrs(ep);
 	l = pick(port, &ep->local);
 	if (!l || iwt_ep_publish(ep, l->dev)) {
-		/* let the work close the socket: closing takes time, and connections wait */
+		/* let the work close the socket: closing takes time, and new connections wait */
 		iwt_ep_raise(ep, IWT_EP_KILLED);
 		return;
 	}
@@ -139,11 +142,11 @@ static void assign(struct iwt_port *port, struct iwt_ep *ep)
 }
 
 /*
- * Accept one connection from @listener, the socket of the port, without the port's lock: TCP
- * locks the new socket in the lockdep class of all sockets, and a consumer that owns a socket of
- * that class may wait for the port. The work of the endpoint and the work of the port use the
- * same ordered workqueue, so the work of the endpoint can't run before the endpoint has its
- * socket.
+ * Accept one connection from @listener, the socket of the port. The port's lock is not held
+ * during the accept: TCP locks the new socket in the lockdep class of all sockets, and a consumer
+ * that owns a socket of that class may wait for the port's lock. The work of the endpoint and the
+ * work of the port use the same ordered workqueue, so the work of the endpoint can't run before
+ * the endpoint has its socket.
  *
  * Return: 0, -EAGAIN when no connection waits or the port has been closed, or another -errno.
  */
@@ -166,7 +169,7 @@ static int take_one(struct iwt_port *port, struct iwt_sock *listener)
 	ep->sock = sock;
 	assign(port, ep);
 	err = port->sock ? 0 : -EAGAIN;
-	/* as soon as the endpoint is unlocked, its last work may run */
+	/* as soon as the endpoint is unlocked, its last work may drop the first reference */
 	iwt_ep_get(ep);
 	mutex_unlock(&ep->lock);
 	mutex_unlock(&port->lock);
@@ -187,7 +190,7 @@ static bool has_listen(const struct iwt_port *port, const struct iwt_dev *dev)
 	return false;
 }
 
-/* Is rdma_cm expected to listen on @dev at the port, and has not done so yet? */
+/* Must the port @arg still wait until rdma_cm listens on @dev, too? */
 static bool is_missing(const struct iwt_dev *dev, const void *arg)
 {
 	const struct iwt_port *port = arg;
@@ -197,14 +200,14 @@ static bool is_missing(const struct iwt_dev *dev, const void *arg)
 	since = port->opened;
 	if (!iwt_dev_in(dev, port->net) || has_listen(port, dev))
 		return false;
-	/* its listener has the socket of another VRF */
+	/* a listener on @dev uses the socket of another VRF */
 	if (iwt_addr_ifindex(dev, &port->addr.local, &port->addr.local) != port->addr.ifindex)
 		return false;
 	/*
 	 * For a new link the time counts from its creation, since rdma_cm is notified of the link
-	 * before dev->coming becomes false. This does not apply to a link that the core has
-	 * removed from its clients: the link may move to another namespace, but it may also be
-	 * about to end, and then connections to other devices would wait in vain.
+	 * before dev->coming becomes false. This does not apply to a link that the RDMA core has
+	 * removed from its clients: the link may move to another namespace, but the link may also
+	 * be about to end. Then connections to other devices would wait in vain.
 	 */
 	if (READ_ONCE(dev->coming) && !READ_ONCE(dev->moved))
 		since = dev->made;
@@ -224,7 +227,10 @@ static void accept_later(struct iwt_port *port, unsigned int ms)
 	queue_delayed_work(iwt_cm_wq, &port->work, msecs_to_jiffies(ms));
 }
 
-/* Return: the socket of the port, which stays open until end_accept(), or NULL */
+/*
+ * Return: the socket of the port, which stays open until end_accept(); NULL if the port is
+ * closed, or if connections must wait for further listeners.
+ */
 static struct iwt_sock *begin_accept(struct iwt_port *port)
 {
 	struct iwt_sock *sock = NULL;
@@ -313,7 +319,7 @@ static void do_port_end(struct work_struct *work)
 
 static struct iwt_port *alloc_port(struct net *net,
 				   const struct iwt_sock_addr *addr)
-	__context_unsafe(/* no other processor knows it yet */)
+	__context_unsafe(/* no other processor can access the port yet */)
 {
 	struct iwt_port *port = kzalloc_obj(*port);
 
@@ -330,7 +336,7 @@ static struct iwt_port *alloc_port(struct net *net,
 	return port;
 }
 
-/* Open a port for its first listener, which is in the list before a connection can arrive. */
+/* Open a port for its first listener, and add the listener before a connection can arrive. */
 static int open_port(struct iwt_listen *l)
 	__must_hold(&iwt_ports_lock)
 {
@@ -357,11 +363,11 @@ static int open_port(struct iwt_listen *l)
 }
 
 /*
- * The socket is closed while the table is locked, so that the next listener can bind to the same
- * port. The work that accepts connections ends without waiting for any lock but the port's and
- * those of new endpoints. The last callbacks of the socket may run until a grace period has
- * elapsed; do_port_end() runs after it, so that no task waits for a grace period while it holds a
- * lock.
+ * Close the socket while the table of ports is locked, so that the next listener can bind to the
+ * same port. This function may wait for the work that accepts connections: the work takes no
+ * other locks than the port's lock and the locks of new endpoints. The last callbacks of the
+ * socket may run until a grace period has elapsed. do_port_end() runs after the grace period, so
+ * that no task waits for a grace period while it holds a lock.
  */
 static void close_port(struct iwt_port *port)
 {
@@ -441,14 +447,17 @@ static void do_retry(struct work_struct *work)
 		try_later(l);
 }
 
-/* Is the link being added, and the listener one that rdma_cm creates on each new link? */
+/*
+ * May a listener wait if its address and port are in use? Yes, if the link is being added, and
+ * rdma_cm creates such a listener on each new link.
+ */
 static bool may_wait(const struct iwt_listen *l)
 {
 	return READ_ONCE(l->dev->coming) && iwt_addr_on_all(&l->addr.local);
 }
 
 static struct iwt_listen *alloc_listen(struct iw_cm_id *id, int backlog)
-	__context_unsafe(/* no other processor knows it yet */)
+	__context_unsafe(/* no other processor can access the listener yet */)
 {
 	struct iwt_listen *l = kzalloc_obj(*l);
 
@@ -466,13 +475,13 @@ static struct iwt_listen *alloc_listen(struct iw_cm_id *id, int backlog)
 }
 
 /**
- * iwt_cm_create_listen() - listen
- * @id: iw_cm's object; the driver uses its mapped local address
- * @backlog: number of pending Requests that iw_cm can hold
+ * iwt_cm_create_listen() - listen on an address
+ * @id: iw_cm_id of the listener; the driver uses the mapped local address in it
+ * @backlog: number of unanswered Requests that iw_cm can store
  *
  * Process context, may sleep. CONNECT_REQUEST events may be reported before this function
- * returns. If the link is in another namespace than the caller, a wildcard or loopback listener
- * never reports an event, and any other address fails with -EADDRNOTAVAIL.
+ * returns. If the link is in another namespace than the caller, a listener on a wildcard or
+ * loopback address never reports an event, and any other address fails with -EADDRNOTAVAIL.
  *
  * Return: 0, an error of bind(2) or listen(2), or -EOPNOTSUPP for an unknown caller.
  */
@@ -514,10 +523,11 @@ int iwt_cm_create_listen(struct iw_cm_id *id, int backlog)
 
 /**
  * iwt_cm_destroy_listen() - stop listening
- * @id: iw_cm's object
+ * @id: iw_cm_id of the listener
  *
- * No CONNECT_REQUEST follows. Requests that were reported can still be accepted or rejected;
- * other connections are reset. Process context, sleeps, but does not wait for iw_cm or a peer.
+ * No CONNECT_REQUEST follows. Requests that were reported can still be accepted or rejected.
+ * Connections whose Request was not reported are reset. Process context; sleeps, but waits
+ * neither for iw_cm's work nor for a peer.
  *
  * Return: 0.
  */
@@ -526,7 +536,7 @@ int iwt_cm_destroy_listen(struct iw_cm_id *id)
 	struct iwt_listen *l = id->provider_data;
 
 	if (!l)
-		return 0;	/* see iwt_cm_create_listen() */
+		return 0;	/* the link is in another namespace than the listener */
 	id->provider_data = NULL;
 	cancel_delayed_work_sync(&l->retry);
 	remove_listen(l);

@@ -16,7 +16,7 @@
 #include "stats_errors.h"
 #include "trace.h"
 
-/* Maximum number of bytes to discard in one run of the work while lingering. */
+/* In the state LINGER: maximum number of received bytes that one run of the work discards. */
 #define IWT_EP_DRAIN	4096
 
 static void trace_frame(const struct iwt_ep *ep, bool tx, const u8 *frame)
@@ -27,8 +27,9 @@ static void trace_frame(const struct iwt_ep *ep, bool tx, const u8 *frame)
 }
 
 /*
- * Send a startup frame into the empty send buffer of a new connection. If the frame does not fit
- * completely, the connection can't be used.
+ * Send a startup frame, or a Terminate in place of it. TCP has room: the connection is new, or
+ * iwt_sock_take() has checked the room. If TCP accepts only a part of the frame nevertheless, the
+ * connection can't be used. Return: 0 or -errno.
  */
 static int send_all(struct iwt_ep *ep, const void *buf, u32 len)
 	__must_hold(&ep->lock)
@@ -68,10 +69,10 @@ void iwt_ep_load_settings(struct iwt_ep *ep)
 }
 
 /**
- * iwt_ep_wish_depths() - store the depths that the ULP requests
+ * iwt_ep_wish_depths() - store the IRD and the ORD that the ULP requests
  * @ep: endpoint, locked
- * @ird: maximum number of inbound Reads
- * @ord: maximum number of outbound Reads
+ * @ird: maximum number of inbound Reads; limited to the device's maximum
+ * @ord: maximum number of outbound Reads; limited to the device's maximum
  */
 void iwt_ep_wish_depths(struct iwt_ep *ep, u32 ird, u32 ord)
 {
@@ -146,8 +147,8 @@ static bool may_be_old(const struct iwt_ep *ep, int why)
 }
 
 /*
- * Pass a Reply to TCP (RFC 5044 7.1.2 r2), with the private data of the ULP. Return: -EINVAL if
- * the private data do not fit.
+ * Pass a Reply to TCP (RFC 5044 7.1.2 r2), with the private data of the ULP. Return: 0, -EINVAL
+ * if the private data do not fit, or another -errno.
  */
 static int mpa_send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
 			  const void *pd, u16 pd_len)
@@ -176,7 +177,7 @@ static int mpa_send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
  *
  * The queue pair is attached before the Reply is sent, so that it can receive the FPDUs that the
  * initiator sends as soon as the initiator has the Reply (RFC 5044 7.1.2 r2). The queue pair
- * sends no FPDU until it has received one (r4), so that no FPDU precedes the Reply. Process
+ * sends no FPDU before it has received an FPDU (r4), so that no FPDU precedes the Reply. Process
  * context, may sleep.
  *
  * Return: 0, or an error of iwt_qp_attach(); nothing has changed then.
@@ -196,14 +197,14 @@ int iwt_ep_attach_responder(struct iwt_ep *ep, struct iwt_mpa_frame *rep)
 }
 
 /**
- * iwt_ep_accept_reply() - send the accepting Reply; if that fails, end the connection
+ * iwt_ep_accept_reply() - send the accepting Reply; if sending fails, end the connection
  * @ep: endpoint, locked, after iwt_ep_attach_responder()
  * @rep: the Reply
  * @pd: private data of the ULP
  * @pd_len: length of @pd in bytes
  *
- * If this fails, part of the Reply may have been sent already, so that no other Reply can be
- * sent. Process context, sleeps for memory and the socket lock.
+ * If sending fails, TCP may have a part of the Reply already, so that no other Reply can be sent.
+ * Process context, sleeps for memory and the socket lock.
  *
  * Return: 0, or the -errno with which the connection is ended.
  */
@@ -245,7 +246,7 @@ int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
  * The initiator must wait for the Reply (RFC 5044 7.1.2 r3): a byte that arrives earlier means
  * that the Request has a wrong length.
  *
- * Return: 0 if the peer has done neither; -EPROTO for bytes, -EPIPE for the end of the stream,
+ * Return: 0 if the peer has done neither; -EPROTO for bytes; -EPIPE for the end of the stream;
  * -EBUSY or -EINTR if the owner of the socket does not release it (never for a socket of the
  * kernel), or another -errno if the connection is lost.
  */
@@ -264,10 +265,12 @@ int iwt_ep_early(struct iwt_ep *ep)
 }
 
 /*
- * Read a frame, and no byte behind the frame, since such a byte may belong to the first FPDU. A
- * Reply must not have a higher revision than the Request. Return: the result of iwt_mpa_parse()
- * or iwt_mpa_admit(); -EAGAIN if the frame is not complete, -EPIPE at the end of the stream, or
- * another -errno.
+ * Read the Reply if @reply is true, otherwise the Request. Read no byte behind the frame, since
+ * such a byte may belong to the first FPDU. A Reply must not have a higher revision than the
+ * Request.
+ *
+ * Return: the result of iwt_mpa_parse() or iwt_mpa_admit(); -EAGAIN if the frame is not complete,
+ * -EPIPE at the end of the stream, or another -errno.
  */
 static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
 	__must_hold(&ep->lock)
@@ -297,9 +300,9 @@ static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
 }
 
 /*
- * read_frame() or iwt_ep_early() failed: the frame is incomplete or malformed, or the owner of
- * the socket did not release the socket. In the latter case queue the work again; that does not
- * spin, since each run waits for the owner.
+ * Handle a failure @why of read_frame() or iwt_ep_early(). If the owner of the socket did not
+ * release the socket (-EBUSY, -EINTR), queue the work again. The work does not spin, since each
+ * run waits some time for the owner.
  */
 static void frame_failed(struct iwt_ep *ep, int why)
 	__must_hold(&ep->lock)
@@ -325,7 +328,7 @@ static void frame_failed(struct iwt_ep *ep, int why)
 	}
 }
 
-/* Reject a well-formed Request that the link can't serve. */
+/* Reject a well-formed Request that iwt_mpa_admit() finds unfit for the link. */
 static void refuse_request(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
@@ -358,7 +361,7 @@ static void look_for_request(struct iwt_ep *ep)
 
 /*
  * Build the first FPDU of a stream at @fpdu; if the peer requested markers, a marker precedes the
- * FPDU. Return: the length.
+ * FPDU. Return: the length of both in bytes.
  */
 static u32 seal_frame(const struct iwt_txplan *p, const struct iwt_mpa_terms *terms,
 		      u8 *fpdu)
@@ -379,8 +382,9 @@ static u32 seal_frame(const struct iwt_txplan *p, const struct iwt_mpa_terms *te
 }
 
 /*
- * The Reply accepts, but this end can't use the connection: the Terminate is the first and only
- * FPDU (RFC 6581 8, 9.3). It is built here, since no queue pair is attached that could send it.
+ * The Reply accepts, but this end can't use the connection: send a Terminate as the first and
+ * only FPDU (RFC 6581 8, 9.3). This function builds the Terminate, because no queue pair is
+ * attached that could send it.
  */
 static void send_terminate(struct iwt_ep *ep, u32 err)
 	__must_hold(&ep->lock)
@@ -399,7 +403,7 @@ static void send_terminate(struct iwt_ep *ep, u32 err)
 	iwt_cause_term(ep->dev, true, err);
 }
 
-/* Only enhanced startup can fail with a Terminate (RFC 6581 9.3). */
+/* End a startup whose Reply is unfit. Only enhanced startup allows a Terminate (RFC 6581 9.3). */
 static void unfit(struct iwt_ep *ep, u32 term_err, int status)
 	__must_hold(&ep->lock)
 {
@@ -481,7 +485,7 @@ static void look_for_end(struct iwt_ep *ep)
 		left -= min_t(u32, left, max(n, 0));
 	} while (n > 0 && left);
 	if (n > 0 || n == -EBUSY || n == -EINTR)
-		iwt_ep_raise(ep, IWT_EP_SOCK);	/* let other work or the socket's owner run */
+		iwt_ep_raise(ep, IWT_EP_SOCK);	/* let other work or the owner run first */
 	else if (n != -EAGAIN)
 		iwt_ep_step(ep, n ? IWT_CME_LOST : IWT_CME_FIN, n);
 }
@@ -490,8 +494,8 @@ static void look_for_end(struct iwt_ep *ep)
  * iwt_ep_look() - handle the connection state and the received data of the socket
  * @ep: endpoint, locked
  *
- * Process context, does not wait for the network. Does nothing in the states in which the queue
- * pair uses the socket.
+ * This function does nothing in the states in which the queue pair uses the socket, and in
+ * CLOSED. Process context, does not wait for the network.
  */
 void iwt_ep_look(struct iwt_ep *ep)
 {

@@ -20,9 +20,9 @@ static u8 peer_depth(const struct iwt_mpa_frame *f, u16 n)
 }
 
 /*
- * Deliver all of the private data, or none. iwt_mpa_admit() has refused every frame with more
- * private data than iw_cm can deliver, except for a Reply that rejects: there the private data
- * are less important, and are dropped.
+ * Add the private data of the frame @f to an event. iwt_mpa_admit() has refused every frame with
+ * more private data than iw_cm can deliver, except a Reply that rejects. If such a Reply has more
+ * private data, none of them are delivered: they are less important than the reject.
  */
 static void give_pd(struct iw_cm_event *ev, struct iwt_ep *ep,
 		    const struct iwt_mpa_frame *f)
@@ -33,7 +33,7 @@ static void give_pd(struct iw_cm_event *ev, struct iwt_ep *ep,
 	ev->private_data = ep->frame + f->pd_off;
 }
 
-/* Return: 0, or -errno if the Request was not reported to iw_cm. */
+/* Report a Request, unless the listener has ended. Return: 0, or -errno if it is not reported. */
 static int tell_listener(struct iwt_listen *l, struct iw_cm_event *ev)
 {
 	bool dead;
@@ -60,7 +60,7 @@ static int tell_listener(struct iwt_listen *l, struct iw_cm_event *ev)
  * iwt_listen_end_reports() - stop reporting the Requests of a listener
  * @l: listener
  *
- * When this returns, no report is in progress. Process context, may sleep.
+ * When this function returns, no report is in progress. Process context, may sleep.
  */
 void iwt_listen_end_reports(struct iwt_listen *l)
 {
@@ -75,8 +75,8 @@ void iwt_listen_end_reports(struct iwt_listen *l)
 }
 
 /*
- * iw_cm holds at most as many pending Requests as the backlog of the listener. If iw_cm has no
- * room, do not reject the peer: the peer waits, and the work reports the Request again later.
+ * iw_cm stores at most as many unanswered Requests of a listener as its backlog. If the backlog
+ * is full, do not reject the peer: the peer waits, and the work reports the Request again later.
  */
 static void wait_to_report(struct iwt_ep *ep)
 {
@@ -86,7 +86,7 @@ static void wait_to_report(struct iwt_ep *ep)
 	mutex_unlock(&ep->lock);
 }
 
-/* iw_cm has taken the Request, and the ULP may already have accepted or rejected it. */
+/* iw_cm has stored the Request, and the ULP may already have accepted or rejected the Request. */
 static void reported(struct iwt_ep *ep)
 {
 	mutex_lock(&ep->lock);
@@ -137,7 +137,7 @@ static void report_reply(struct iwt_ep *ep)
 		give_pd(&ev, ep, &ep->rep);
 	}
 	if (ep->cm_id->event_handler(ep->cm_id, &ev)) {
-		/* no memory: iw_cm waits for this event, so report it without private data */
+		/* no memory for the private data: report without them, because iw_cm waits */
 		ev.private_data_len = 0;
 		ev.private_data = NULL;
 		ep->cm_id->event_handler(ep->cm_id, &ev);
@@ -164,9 +164,9 @@ static void report(struct iwt_ep *ep, enum iw_cm_event_type type, int status)
  * @ep: endpoint, not locked; the work of the endpoint calls this function
  * @ups: IWT_CMA_UP_* bits of the events
  *
- * This function reads fields without ep->lock: the fields of an event are set before the bit of
- * the event in @ups, and do not change before the work, which alone delivers events, has
- * delivered the event.
+ * This function reads fields of @ep without ep->lock. The fields of an event are set before the
+ * bit of the event in @ups, and do not change until the event is delivered. Only the work
+ * delivers events.
  */
 void iwt_ep_deliver(struct iwt_ep *ep, u32 ups)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The work of an endpoint: it handles the event bits, executes the steps, and then, without
- * holding any lock, reports events to iw_cm.
+ * The work of an endpoint: it handles the event bits, and executes the steps of proto/cmfsm.c.
+ * Then it reports events to iw_cm, while it holds no lock.
  */
 #include "cm_ep.h"
 
@@ -15,9 +15,9 @@
 #include "sock.h"
 
 /*
- * The queue is ordered, and runs one work at a time, in the order of events: a ULP that opens
- * several connections may rely on the order in which their Requests arrive. No work waits for the
- * network, and iw_cm also processes one event at a time.
+ * The workqueue is ordered: it runs one work at a time, in the order of events. A ULP that opens
+ * several connections may rely on the order in which their Requests arrive. The order costs
+ * little: no work waits for the network, and iw_cm also processes one event at a time.
  */
 struct workqueue_struct *iwt_cm_wq;
 
@@ -31,11 +31,14 @@ static void do_timer(struct work_struct *work)
 }
 
 /*
- * Extend the deadline of closing? Yes, if the peer has acknowledged data since the deadline was
- * set: TCP may still hold megabytes in front of FIN or a Terminate, for a slow path or a slow
- * reader; an acknowledgment of FIN alone (one sequence number) does not count. Yes, too, if the
- * peer does not answer at all, since the path may be dead for a while. The number of extensions
- * is limited, for a peer that acknowledges single bytes as well as for a silent peer.
+ * Is the deadline of closing to be extended? There are two reasons for an extension. First, the
+ * peer has acknowledged data since the deadline was set: TCP may still have megabytes to send
+ * before FIN or a Terminate, over a slow path or to a slow reader. An acknowledgment of FIN alone
+ * (one sequence number) does not count. Second, the peer does not answer at all: the path may be
+ * dead for a while. The number of extensions is limited, because a peer may acknowledge single
+ * bytes, or stay silent, for ever.
+ *
+ * Return: true if so; the extension is counted.
  */
 static bool waits_on(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
@@ -55,7 +58,7 @@ static bool waits_on(struct iwt_ep *ep)
 static void expire(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
-	/* ignore the timer of a former state */
+	/* the timer may have been set for a former state: then ignore it */
 	if (!ep->armed || time_before(jiffies, ep->deadline))
 		return;
 	if (waits_on(ep))
@@ -64,7 +67,7 @@ static void expire(struct iwt_ep *ep)
 		iwt_ep_step(ep, IWT_CME_TIMEOUT, -ETIMEDOUT);
 }
 
-/* If iw_cm had no room for the Request, report the Request again. Return: true if so. */
+/* After a refused report of the Request, report the Request again. Return: true if so. */
 static bool report_again(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
@@ -75,7 +78,7 @@ static bool report_again(struct iwt_ep *ep)
 	return true;
 }
 
-/* For iwt_cmfsm(), an abort while TCP refers to the memory of work requests is another event. */
+/* iwt_cmfsm() has a separate event for an abort while TCP refers to memory of work requests. */
 static enum iwt_cm_event exact_event(const struct iwt_ep *ep, enum iwt_cm_event event)
 	__must_hold(&ep->lock)
 {
@@ -159,11 +162,11 @@ static void do_ep_work(struct work_struct *work)
  *
  * May sleep.
  *
- * Return: the endpoint, with one reference that its last work in CLOSED drops, or NULL without
- * memory.
+ * Return: the endpoint, with one reference, which the last work of the endpoint in CLOSED drops;
+ * NULL if there is no memory.
  */
 struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
-	__context_unsafe(/* no other processor knows it yet */)
+	__context_unsafe(/* no other processor can access the endpoint yet */)
 {
 	static atomic_t made;
 	struct iwt_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
@@ -201,7 +204,7 @@ int iwt_cm_init(void)
 void iwt_cm_exit(void)
 {
 	iwt_ep_wait_all();
-	/* do_port_end() of ports that wait for a grace period is not in the queue yet */
+	/* do_port_end() of a port is in the workqueue only after a grace period: wait for that */
 	rcu_barrier();
 	destroy_workqueue(iwt_cm_wq);
 }

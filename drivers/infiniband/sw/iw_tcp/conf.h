@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Settings of a link: what the administrator has to choose, since neither the peer nor TCP can.
+ * Settings of a link: parameters that the administrator has to choose, because neither the peer
+ * nor TCP can determine them.
  */
 #ifndef IWT_CONF_H
 #define IWT_CONF_H
@@ -8,7 +9,7 @@
 #include <linux/types.h>
 
 enum iwt_crc_policy {
-	IWT_CRC_OFF,		/* decline the CRC; it is used if the peer requests it */
+	IWT_CRC_OFF,		/* decline the CRC; it is still used if the peer requests it */
 	IWT_CRC_ON,		/* request the CRC: so both ends use it */
 	IWT_CRC_REQUIRED,	/* request the CRC, and refuse a peer that declines it */
 };
@@ -25,19 +26,19 @@ enum iwt_zerocopy {
  * @markers: request markers in the received stream (RFC 5044 4.3)
  * @mpa_rev: highest revision of MPA to use: 1 or 2 (RFC 6581)
  * @rdmac: accept RDMAC peers, which use revision 0 (RFC 5044 C)
- * @large: send FPDUs longer than a segment to peers that consent, by a bit that
- *	RFC 5044 7.1.1 reserves
+ * @large: offer FPDUs longer than a segment, and send them to peers that offer this, too. The
+ *	offer is a bit of the startup frames that RFC 5044 7.1.1 reserves
  * @keepidle: seconds that a connection is idle before TCP probes the peer; 0: TCP's default
- * @user_timeout: seconds without an acknowledgment, with a closed window, or of a graceful close,
- *	after which the connection is lost; 0: TCP's default, and a close may take as long as
- *	the peer acknowledges data
- * @tos: type of service of connections whose program has not requested another one
+ * @user_timeout: seconds after which a connection is lost: seconds without an acknowledgment,
+ *	seconds with a closed window, or the duration of a graceful close. 0: TCP's default, and a
+ *	close may take as long as the peer acknowledges data
+ * @tos: type of service of connections for which the program has not requested a type of service
  * @zerocopy: how to send the payload of connections without CRC and markers
  * @polling: workers may poll send queues, and engines may spin for a reply (wake.h)
  *
- * Each setting is written in process context at any time, independently of the others, and read
- * once for each connection, at its beginning. @user_timeout is read again when closing begins,
- * and @polling each time before a worker polls or an engine spins.
+ * Each setting may be written in process context at any time, independently of the other
+ * settings. A connection reads its settings at its beginning. @user_timeout is read again when a
+ * graceful close begins, and @polling each time before a worker polls or an engine spins.
  */
 struct iwt_conf {
 	enum iwt_crc_policy crc;

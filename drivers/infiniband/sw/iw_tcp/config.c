@@ -34,7 +34,7 @@ static const char * const zerocopy_words[] = {
 	[IWT_ZEROCOPY_ALWAYS]	= "always",
 };
 
-/* Workers that poll and engines that spin disable preemption, too long for PREEMPT_RT. */
+/* A worker that polls or an engine that spins disables preemption, too long for PREEMPT_RT. */
 #ifdef CONFIG_INFINIBAND_IW_TCP_POLLING
 #define CAN_POLL	(!IS_ENABLED(CONFIG_PREEMPT_RT))
 #else
@@ -42,9 +42,9 @@ static const char * const zerocopy_words[] = {
 #endif
 
 /*
- * Zero copy is not available with PREEMPT_RT, where softirqs are threads. There, under load, TCP
- * released the memory of a connection only seconds after a reset, once after more than a minute,
- * and the completions had to wait for that.
+ * Zero copy is not available with PREEMPT_RT, where softirqs are threads. In tests with
+ * PREEMPT_RT, under load, TCP released the memory of a connection only seconds after a reset,
+ * once after more than a minute. The completions had to wait for the release.
  */
 #ifdef CONFIG_INFINIBAND_IW_TCP_ZEROCOPY
 #define CAN_ZEROCOPY	(!IS_ENABLED(CONFIG_PREEMPT_RT))
@@ -66,7 +66,10 @@ static struct iwt_conf defaults = {
  * error.
  */
 
-/* kstrtobool() checks only the first character: it would accept "100" and "none". */
+/*
+ * Set *@on to true for a word with an odd index. kstrtobool() checks only the first character: it
+ * would accept "100" and "none". Return: 0 or -EINVAL.
+ */
 static int match_flag(const char *text, bool *on)
 {
 	static const char * const words[] = { "off", "on", "0", "1", "n", "y", "N", "Y" };
@@ -76,7 +79,7 @@ static int match_flag(const char *text, bool *on)
 	return min(word, 0);
 }
 
-/* Accepts the name of a policy, or a value of a flag, which means "off" or "on". */
+/* Accepts a word of crc_words, or a word of match_flag(), which means "off" or "on". */
 static int parse_crc(const char *text, enum iwt_crc_policy *crc)
 {
 	int word = sysfs_match_string(crc_words, text);
@@ -129,7 +132,7 @@ static int parse_seconds(const char *text, u16 *seconds)
 	return 0;
 }
 
-/* The ECN bits (RFC 3168) belong to TCP. */
+/* TCP sets the ECN bits (RFC 3168) itself. */
 static int parse_tos(const char *text, u8 *tos)
 {
 	u8 n;

@@ -10,11 +10,11 @@
 /*
  * Maximum number of events that a process may request through the arm word of its ring alone,
  * without a system call in between. If the process does not read its events, no more than this
- * number wait in the list of uverbs, whose memory is charged to nobody.
+ * number of events wait in the list of uverbs, whose memory is not charged to any process.
  */
 #define EVENTS_BY_RING	32
 
-/* Size of a ring entry. @cq: queue; ->user and ->stamped are set. Return: bytes. */
+/* Size of a ring entry in bytes. @cq: queue whose ->user and ->stamped are set already. */
 u32 iwt_cq_stride(const struct iwt_cq *cq)
 {
 	if (!cq->user)
@@ -49,7 +49,7 @@ static void put_flag(struct iwt_cq *cq, u32 flag, bool on)
 	WRITE_ONCE(cq->ring.ctl->flags, cq->flags);
 }
 
-/* Has the consumer requested an event for an entry with these flags? */
+/* Has the consumer requested an event for an entry with @flags (enum iwt_wc_flags)? */
 static bool is_armed(const struct iwt_cq *cq, u8 flags)
 	__must_hold(&cq->lock)
 {
@@ -65,9 +65,9 @@ static bool is_armed(const struct iwt_cq *cq, u8 flags)
  * Use one credit: an event that the process may request through the arm word alone. When the
  * last credit is used, set the flag IWT_RING_ARM_BY_CALL, which requires the process to arm by a
  * system call, and read the arm word once more. The process stores the word before it reads the
- * flag: so either the process sees the flag and makes the call, or this function sees the word
- * (as in iwt_ring_sleep(); tests/unit/event_model.py tries all orders). Without credit the
- * word is ignored, and cq->asked replaces it.
+ * flag. So either the process sees the flag and makes the call, or this function sees the stored
+ * word (as in iwt_ring_sleep(); tests/unit/event_model.py tries all orders). While there is no
+ * credit, cq->asked replaces the word.
  */
 static void spend(struct iwt_cq *cq)
 	__must_hold(&cq->lock)
@@ -75,7 +75,7 @@ static void spend(struct iwt_cq *cq)
 	if (!cq->user || !cq->credit || --cq->credit)
 		return;
 	put_flag(cq, IWT_RING_ARM_BY_CALL, true);
-	smp_mb(); /* the flag before the word */
+	smp_mb(); /* the flag must be visible before the word is read */
 	cq->asked = READ_ONCE(cq->ring.ctl->arm);
 }
 
@@ -89,9 +89,10 @@ static void cq_disarm(struct iwt_cq *cq)
 }
 
 /*
- * Does the completion handler only schedule work? The handler of uverbs wakes the reader; the
- * handler of the core, for a queue that the core polls (one with ->wc), queues the polling. A
- * consumer's own handler may run any code, and may take locks that the caller holds.
+ * Does the completion handler only schedule work? The handler of uverbs wakes the reader. If the
+ * RDMA core polls a queue for a kernel consumer (->wc is not NULL), the handler of the RDMA core
+ * queues the polling. A consumer's own handler may run any code, and may take locks that the
+ * caller of this function holds.
  */
 static bool only_schedules(const struct iwt_cq *cq)
 {
@@ -99,9 +100,9 @@ static bool only_schedules(const struct iwt_cq *cq)
 }
 
 /*
- * Call the handler directly if possible. Bottom half work that a bottom half queues is run by
- * ksoftirqd when a thread waits for the processor: that costs one more context switch for each
- * message.
+ * Call the handler directly if possible, otherwise in bottom half work. If a bottom half queues
+ * such work while a thread waits for the processor, ksoftirqd runs the work. That would cost one
+ * more context switch for each message.
  */
 static void cq_raise(struct iwt_cq *cq)
 {
@@ -133,7 +134,10 @@ static enum hrtimer_restart period_over(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* Is the event for this completion delayed? The delay is bounded; a failure is never delayed. */
+/*
+ * Count a completion, and decide whether its event is delayed. The delay is limited by the timer.
+ * The event for a failure is never delayed.
+ */
 static bool delay(struct iwt_cq *cq, const struct iwt_cqe *cqe)
 	__must_hold(&cq->lock)
 {
@@ -150,9 +154,9 @@ static bool delay(struct iwt_cq *cq, const struct iwt_cqe *cqe)
 
 /**
  * iwt_cq_setup() - set up a completion queue on ring memory
- * @cq: queue; ->user and ->stamped are set
+ * @cq: queue whose ->user and ->stamped are set already
  * @mem: ring memory of iwt_ring_bytes() bytes, zeroed
- * @entries: power of two
+ * @entries: number of entries, a power of two
  */
 void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
 	__context_unsafe(/* no other processor can access the queue yet */)
@@ -171,7 +175,7 @@ void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
 }
 
 /**
- * iwt_cq_quiesce() - wait until no handler runs, and none will run
+ * iwt_cq_quiesce() - wait until no handler runs, and no handler will run
  * @cq: queue that no queue pair uses any more
  *
  * May sleep.
@@ -198,7 +202,7 @@ static void put_user_entry(struct iwt_cq *cq, void *at, const struct iwt_cqe *cq
 	memcpy(at, cqe, sizeof(*cqe));
 	if (cq->stamped)
 		put_time(cq, at + sizeof(*cqe));
-	/* the process may read either entry; if it overwrites one, only the process is harmed */
+	/* a process that overwrites an entry, old or new, harms only itself */
 	if (unlikely(cq->moving))
 		memcpy(iwt_cq_part_at(cq, &cq->next, cq->prod), at, cq->ring.stride);
 }
@@ -226,7 +230,7 @@ static void put_entry(struct iwt_cq *cq, const struct iwt_cqe *cqe,
  * iwt_cq_set_flag() - set or clear a flag that the process reads
  * @cq: queue of the process
  * @flag: flag of enum iwt_ring_flags
- * @on: set or clear
+ * @on: true: set the flag; false: clear the flag
  *
  * Any context.
  */
@@ -387,7 +391,7 @@ static void store_arm(struct iwt_cq *cq, bool solicited)
 
 /**
  * iwt_cq_arm() - a kernel consumer requests one call of its completion handler
- * @cq: its queue
+ * @cq: queue of the kernel consumer
  * @flags: all or only solicited completions, and IB_CQ_REPORT_MISSED_EVENTS
  *
  * Any context.
@@ -409,11 +413,12 @@ int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags)
 
 /**
  * iwt_cq_ask() - a process requests one event by a system call
- * @cq: its queue
+ * @cq: queue of the process
  * @solicited: for solicited completions only
- * @at_once: raise the event at once if the ring already contains completions
+ * @at_once: raise the event at once if the queue is now armed for all completions, and already
+ *	contains completions
  *
- * As long as a process has credit it arms without a system call; this call restores the credit.
+ * As long as a process has credit it arms without a system call. This call restores the credit.
  * Any context.
  */
 void iwt_cq_ask(struct iwt_cq *cq, bool solicited, bool at_once)
@@ -456,8 +461,8 @@ void iwt_cq_moderate(struct iwt_cq *cq, u16 count, u16 period)
 }
 
 /*
- * Raise a delayed event now. The core stops its polling before it destroys a queue; the timer
- * must not start the polling again.
+ * Raise a delayed event now. Before the RDMA core destroys a queue that it polls, it stops the
+ * polling. The timer must not start the polling again.
  */
 static void raise_now(struct iwt_cq *cq)
 {

@@ -25,8 +25,10 @@ struct iwt_kcqe {
  * struct iwt_cq_part - memory of the entries of a completion queue after a resize
  * @ent: first entry, or NULL if the part does not exist
  * @mask: number of entries minus one
- * @map: separate memory for a process, or NULL: the entries are in the memory of the ring
- * @mem: separate memory for a kernel consumer, or NULL likewise
+ * @map: separate memory of the entries for a process; NULL if the queue belongs to a kernel
+ *	consumer, or if the entries follow the control words of the ring
+ * @mem: separate memory of the entries for a kernel consumer; NULL if the queue belongs to a
+ *	process, or if the entries follow the control words of the ring
  */
 struct iwt_cq_part {
 	u8 *ent;
@@ -38,32 +40,36 @@ struct iwt_cq_part {
 /**
  * struct iwt_cq - completion queue
  * @ibcq: verbs object
- * @ring: shared with the process of a user queue; its entries may be in separate memory
- *	(cq_resize.c), @lock guards the address of the entries
- * @lock: guards the ring's kernel side, and the fields marked so; any context, irqs off
+ * @ring: the ring, which the kernel shares with the process of a user queue. After a resize its
+ *	entries may be in separate memory (cq_resize.c); @lock guards the address of the entries
+ * @lock: guards the ring's kernel side, and the fields that are marked __guarded_by(&lock); any
+ *	context, irqs off
  * @prod: the kernel's own producer index
  * @room: maximum number of entries in use at a time
- * @user: entries are struct iwt_cqe, else struct iwt_kcqe
- * @stamped: each entry of a process is followed by a struct iwt_cqe_time
+ * @user: true: queue of a process, with entries of struct iwt_cqe; false: queue of a kernel
+ *	consumer, with entries of struct iwt_kcqe
+ * @stamped: queue of a process: a struct iwt_cqe_time follows each entry
  * @moving: entries are written to @next as well
  * @flags: flags that the process reads (enum iwt_ring_flags)
- * @mod_count: completions for each event while events are delayed, else 0
+ * @mod_count: number of completions for one event; 0 if events are not delayed
  * @mod_period: maximum delay of an event in microseconds
- * @credit: events that a process may still request through the arm word of the ring alone
+ * @credit: number of events that a process may still request through the arm word of the ring,
+ *	without a system call
  * @asked: enum iwt_cq_arm; replaces the arm word of the ring when @credit is 0
- * @held: completions whose event is delayed
+ * @held: number of completions whose event is delayed
  * @timer: ends the delay
  * @map: mapping of a user queue
  * @mem: ring memory of a kernel queue
- * @notify: runs the consumer's handler: never inside post_send, never twice at
- *	a time (the kernel's core_locking rules)
+ * @notify: runs the consumer's handler: never inside post_send, and never twice at the same time
+ *	(rules in the kernel's Documentation/infiniband/core_locking.rst)
  * @async: asynchronous event of the queue: completions are lost
- * @raw_offset: nanoseconds that the process's CLOCK_MONOTONIC_RAW is ahead of the kernel's
+ * @raw_offset: nanoseconds by which the process's CLOCK_MONOTONIC_RAW is ahead of the kernel's
  * @first: number of entries after the control words; their memory lives as long as the queue
- * @part: memory of the entries in use; if @ent is NULL, the @first entries are in use
- * @next: memory of the entries to which the process is moving
+ * @part: memory of the entries in use; if @part.ent is NULL, the @first entries are in use
+ * @next: memory of the entries to which the process is moving; @next.ent is NULL if the process
+ *	is not moving
  * @resizing: one resize at a time; guards @part and @next together with @lock
- * @poll: send queues whose posts are flushed by polling this queue (wake_cqpoll.c)
+ * @poll: send queues whose posts the process flushes when it polls this queue (wake_cqpoll.c)
  */
 struct iwt_cq {
 	struct ib_cq ibcq;
@@ -98,14 +104,14 @@ static inline struct iwt_cq *to_iwt_cq(struct ib_cq *cq)
 	return container_of(cq, struct iwt_cq, ibcq);
 }
 
-/* The entry at an index of a part. */
+/* Address of the entry with the index @idx in a part. */
 static inline void *iwt_cq_part_at(const struct iwt_cq *cq, const struct iwt_cq_part *part,
 				   u32 idx)
 {
 	return part->ent + (size_t)(idx & part->mask) * cq->ring.stride;
 }
 
-/* Has the queue completions that the consumer has not taken? Any context; may be outdated. */
+/* Are there completions that the consumer has not taken? Any context; may be outdated. */
 static inline bool iwt_cq_untaken(const struct iwt_cq *cq)
 {
 	/* read without the lock */

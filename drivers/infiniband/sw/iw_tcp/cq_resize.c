@@ -16,12 +16,13 @@
  *    the new entries from now on. Meanwhile the process holds a lock of its own, since its other
  *    threads may poll. The kernel never reads an entry of a process, so wrong copies can't harm
  *    the kernel.
- * 3. The method IWT_METHOD_CQ_RESIZED: iwt_cq_resized() stops the writing to both, and frees the
+ * 3. The method IWT_METHOD_CQ_RESIZED: iwt_cq_resized() stops writing to both, and frees the
  *    old entries. If step 2 failed, the process reports the failure, and the kernel frees the new
  *    entries instead.
  *
  * tests/unit/resize_model.py tries all orders of these steps. If a process never performs step 3,
- * the kernel keeps writing each of its completions twice; only that process pays for it.
+ * the kernel keeps writing each completion of that queue twice, which does not harm other
+ * processes.
  *
  * The entries of a kernel consumer move at once, under the lock.
  */
@@ -88,7 +89,10 @@ static struct iwt_cq_part resize_take(struct iwt_cq *cq, struct iwt_cq_part *par
 	return old;
 }
 
-/* A kernel consumer polls under the lock, so nobody reads the entries while they move. */
+/*
+ * Move the entries of a kernel consumer to @part, and set @part to the old part. A kernel
+ * consumer polls under the lock, so nobody reads the entries while they move.
+ */
 static void move_entries(struct iwt_cq *cq, struct iwt_cq_part *part)
 	__must_hold(&cq->lock)
 {
@@ -111,8 +115,8 @@ static void write_both(struct iwt_cq *cq, struct iwt_cq_part *part)
 }
 
 /*
- * Are @cqe entries enough for the entries in use? A queue that has overrun can't be resized, and
- * an invalid index of a process looks like too many entries in use.
+ * Are @cqe entries enough for the completions that are in the queue? A queue that has overrun
+ * can't be resized. An invalid consumer index of a process looks like too many completions.
  */
 static bool resize_fits(const struct iwt_cq *cq, u32 cqe)
 	__must_hold(&cq->lock)
@@ -121,7 +125,10 @@ static bool resize_fits(const struct iwt_cq *cq, u32 cqe)
 	       cq->prod - READ_ONCE(cq->ring.ctl->cons) <= cqe;
 }
 
-/* Begin to move to @part, if @part is not NULL; @part is set to the part to be freed. */
+/*
+ * Begin to move to @part, if @part is not NULL. On success, set @part to the part that the caller
+ * has to free; after an error, the caller has to free @part as it is. Return: 0 or -EINVAL.
+ */
 static int resize_begin(struct iwt_cq *cq, struct iwt_cq_part *part, u32 cqe)
 {
 	unsigned long irq;
@@ -169,7 +176,8 @@ static int resize_cq(struct iwt_cq *cq, struct ib_ucontext *uc, u32 cqe,
  * @resp: response for the process: new size, and offset and length of the new mapping
  *
  * The new size is a power of two and not less than the size with which the queue was created.
- * If the size of a process's queue changes, iwt_cq_resized() has to follow. May sleep.
+ * If the size of a process's queue changes, the process has to call iwt_cq_resized() later, by
+ * IWT_METHOD_CQ_RESIZED. May sleep.
  *
  * Return: 0; -EINVAL if more entries are in use than @cqe, or if the queue has overrun; -EBUSY
  * if the process has not finished the last resize; or -ENOMEM. After an error nothing is changed.
@@ -205,9 +213,9 @@ static struct iwt_cq_part resize_end(struct iwt_cq *cq, bool moved)
 
 /**
  * iwt_cq_resized() - finish the resize of a process's queue
- * @cq: its queue
- * @moved: the process reads the new entries; false if step 2 failed and the process reads the old
- *	entries
+ * @cq: queue of the process
+ * @moved: true: the process reads the new entries; false: step 2 (see the top of this file) has
+ *	failed, and the process reads the old entries
  *
  * May sleep.
  *

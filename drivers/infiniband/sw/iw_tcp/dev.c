@@ -15,8 +15,9 @@ static struct list_head devs __guarded_by(&devs_lock) = LIST_HEAD_INIT(devs);
  * iwt_dev_set_addr() - copy the link layer address of the net device, or choose a random one
  * @dev: device
  *
- * A tunnel may have a short or a long address, which is the IP address of its end: a second
- * tunnel may have the same one.
+ * An address of another length than Ethernet's is not used. The address of a tunnel, for example,
+ * is the IP address of the tunnel's end, which a second tunnel may have, too. A random address
+ * stays the same for the lifetime of the device.
  */
 void iwt_dev_set_addr(struct iwt_dev *dev)
 {
@@ -54,8 +55,8 @@ struct iwt_dev *iwt_dev_get_by_name(const char *name)
 }
 
 /**
- * iwt_dev_any() - does a predicate hold for any device?
- * @is: the predicate
+ * iwt_dev_any() - is there a device for which a function returns true?
+ * @is: the function
  * @arg: argument of @is
  *
  * Devices that are being added or removed are included. Process context, may sleep.

@@ -17,9 +17,9 @@
 #include "conf.h"
 
 /*
- * Limits that the device reports and enforces. Rings, and other memory that grows with them, are
- * charged to the process. The core allocates the objects themselves without charging a process:
- * these limits bound the memory of the objects, to half a gigabyte if all limits are reached.
+ * Limits that the device reports and enforces. Rings, and other memory that grows with the rings,
+ * are charged to the process. The RDMA core allocates the objects themselves without charging a
+ * process: these limits bound the memory of all objects of a device to half a gigabyte.
  */
 #define IWT_MAX_QP		(32 * 1024)
 #define IWT_MAX_QP_WR		(16 * 1024)
@@ -30,7 +30,7 @@
 #define IWT_MAX_PD		(32 * 1024)
 #define IWT_MAX_SRQ		(32 * 1024)
 #define IWT_MAX_SRQ_WR		(256 * 1024)
-/* Maximum length of a message in bytes; limits the sum of an sg list, too (RFC 5040 4.4). */
+/* Maximum length of a message, and of the memory of an sg list, in bytes (RFC 5040 4.4). */
 #define IWT_MAX_MSG		U32_MAX
 #define IWT_MAX_RD_ATOM		128
 #define IWT_MAX_FR_PAGES	512
@@ -40,17 +40,18 @@ struct iwt_stats;
 
 /**
  * struct iwt_dev - device
- * @ibdev: verbs object, first
+ * @ibdev: verbs object; must be the first member
  * @node: entry in the list of all devices
- * @netdev: the net device below; the device holds a reference until it is removed
+ * @netdev: the net device below; a reference is held until the RDMA device is removed
  * @netdev_tracker: tracks the reference to @netdev, to detect a leak
- * @net: network namespace of the link and of its sockets; NULL after @netdev has left it. No
- *	reference is held: the namespace outlives its net devices by a grace period
- * @coming: the link is being added or moved, and the core has not notified all clients yet
+ * @net: network namespace of the link and of its sockets; NULL after @netdev has left the
+ *	namespace. No reference is held: the namespace outlives its net devices by a grace period
+ * @coming: the link is being added or moved, and the RDMA core has not notified all clients yet
  * @made: time when the link was added, in jiffies
- * @moved: the core has removed the device from its clients, to move or to unregister it
+ * @moved: the RDMA core has removed the device from its clients, to move or to unregister the
+ *	device
  * @came: clears @coming after a move
- * @ends: calls must not wait any longer (mr_prefetch.c)
+ * @ends: prefetch calls must not wait any longer (mr_prefetch.c)
  * @qps: queue pairs by number
  * @mrs: memory regions and windows by STag index
  * @n_qps: number of queue pairs
@@ -70,13 +71,14 @@ struct iwt_stats;
  * @past_mutex: held while the counts of a counter that ends move to @past, so that a sum includes
  *	these counts exactly once
  * @counters: counters of queue pairs by number
- * @next_counter: number at which the search for a free one begins
- * @causes: numbers of errors by cause
- * @addr: address for the GID and the GUID: the link layer address of @netdev at the creation of
- *	the link (older kernels: its present one), or a random one if it has none (lo, tunnels)
+ * @next_counter: number at which the search for a free number in @counters begins
+ * @causes: for each cause of errors, how many errors it has caused (stats_errors.c)
+ * @addr: address for the GID and the GUID: the link layer address that @netdev had when the link
+ *	was added (on older kernels: that @netdev has now), or a random address if @netdev has no
+ *	Ethernet address (lo, tunnels)
  * @ended: entry in the list of devices whose memory is to be released
- * @announced: the kernel's log says that the link was added
- * @memlock_said: limits the messages about RLIMIT_MEMLOCK
+ * @announced: the kernel's log has the message that the link was added
+ * @memlock_said: limits the rate of messages about RLIMIT_MEMLOCK
  * @port_state: port state that was last reported to the consumers; under RTNL
  */
 struct iwt_dev {
@@ -123,8 +125,8 @@ static inline struct iwt_dev *to_iwt_dev(struct ib_device *ibdev)
 }
 
 /*
- * May a worker poll for a post, and an engine spin for a reply? Both disable preemption, too long
- * for PREEMPT_RT. Any context.
+ * May a worker poll for a post, and may an engine spin for a reply? Both disable preemption for a
+ * time that is too long for PREEMPT_RT. Any context.
  */
 static inline bool iwt_dev_may_poll(const struct iwt_dev *dev)
 {
@@ -137,7 +139,7 @@ static inline bool iwt_dev_in(const struct iwt_dev *dev, const struct net *net)
 	return rcu_access_pointer(dev->net) == net;
 }
 
-/* Count one more object of a kind, up to @max. Any context. Return: 0 or -ENOMEM. */
+/* Increment @n, a number of objects. Any context. Return: 0, or -ENOMEM if @n is @max already. */
 static inline int iwt_dev_take(atomic_t *n, int max)
 {
 	return atomic_add_unless(n, 1, max) ? 0 : -ENOMEM;

@@ -33,18 +33,18 @@
 
 /* Milliseconds between two checks whether all clients know of a device that has moved. */
 #define CAME_RETRY_MS	20
-/* A device reports at most this many refusals by RLIMIT_MEMLOCK in this many jiffies. */
+/* A device logs at most MEMLOCK_BURST messages about RLIMIT_MEMLOCK in MEMLOCK_PERIOD jiffies. */
 #define MEMLOCK_BURST	3
 #define MEMLOCK_PERIOD	(60 * HZ)
 
 static LLIST_HEAD(ended);
 
 /*
- * rdma_cm signals the core that no rdma_cm_id uses the device, and then releases the GID
- * reference of the last rdma_cm_id. If the core has deleted the GID meanwhile, that release
- * queues a work that accesses the device's GID table. If the task is preempted between the two
- * steps, the table could be freed before the release. So the device's memory is kept until each
- * task has scheduled voluntarily, and until that work has run.
+ * rdma_cm signals the RDMA core that no rdma_cm_id uses the device, and then releases the GID
+ * reference of the last rdma_cm_id. If the RDMA core has deleted the GID meanwhile, this release
+ * queues a work that accesses the device's GID table. If the task is preempted between the signal
+ * and the release, the table could be freed before the release. So the device's memory is kept
+ * until each task has voluntarily given up its processor once, and until that work has run.
  */
 static void release_ended(struct work_struct *unused)
 {
@@ -59,7 +59,7 @@ static void release_ended(struct work_struct *unused)
 
 static DECLARE_WORK(release_work, release_ended);
 
-/* Clean up a device. Only connections that are being closed still refer to the device. */
+/* Clean up a device. Only connections that are being closed may still refer to the device. */
 static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct iwt_dev *dev = to_iwt_dev(ibdev);
@@ -194,9 +194,10 @@ static const struct ib_device_ops dev_ops = {
 };
 
 /*
- * Clear dev->coming when all clients know of a device that has moved: until then the core holds
- * unregistration_lock. The core also holds it while it unregisters the device, and then waits for
- * this work in client_remove(): so only try to acquire the lock.
+ * Clear dev->coming when the RDMA core has notified all clients of a device that has moved. Until
+ * then the RDMA core holds unregistration_lock. The RDMA core also holds this lock while it
+ * unregisters the device, and waits for this work in client_remove(): so only try to acquire the
+ * lock.
  */
 static void do_came(struct work_struct *work)
 {
@@ -225,9 +226,10 @@ static int client_add(struct ib_device *ibdev)
 }
 
 /*
- * The device is about to be unregistered, or to move. The core removes clients in reverse order
- * of registration: uverbs is still there, and will wait for the calls of processes. After a move
- * rdma_cm listens on all addresses again, before or after client_add().
+ * The device is about to be unregistered, or to move. The RDMA core removes clients in reverse
+ * order of registration. uverbs is not removed yet, and its removal will wait for the system
+ * calls of processes: so end the prefetch calls now. After a move rdma_cm listens on all
+ * addresses again, before or after client_add().
  */
 static void client_remove(struct ib_device *ibdev, void *unused)
 {
@@ -253,9 +255,9 @@ static struct ib_client client = {
 int iwt_device_init(void)
 {
 	/*
-	 * The core removes clients in reverse order of registration, and must remove this client
-	 * before uverbs (see client_remove()): so load uverbs first. With a soft dependency
-	 * instead, "modprobe -r iw_tcp" would fail while uverbs is in use.
+	 * The RDMA core removes clients in reverse order of registration, and must remove this
+	 * client before uverbs (see client_remove()): so load uverbs first. With a soft
+	 * dependency instead, "modprobe -r iw_tcp" would fail while uverbs is in use.
 	 */
 	request_module("ib_uverbs");
 	return ib_register_client(&client);
@@ -295,8 +297,8 @@ static void init_ibdev(struct iwt_dev *dev)
  * @net: namespace of @netdev; the caller holds a reference
  *
  * Process context, may sleep, without RTNL. The device belongs to @net, unless all namespaces
- * share devices. One of the ib_unregister functions removes the device. @netdev may have left
- * @net meanwhile: the caller has to check.
+ * share devices. The ib_unregister functions of the RDMA core remove the device. When this
+ * function returns, @netdev may have left @net: the caller has to check this.
  *
  * Return: 0 or -errno.
  */

@@ -87,7 +87,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		update_port(dev);
 		break;
 	case NETDEV_CHANGEADDR:
-		/* on kernels whose rdma_cm finds the device by the address in its GID */
+		/* only for kernels whose rdma_cm finds the device by the address in its GID */
 		if (!compat_cm_by_netdev)
 			update_gid(dev);
 		break;
@@ -126,8 +126,9 @@ static void announce(struct iwt_dev *dev)
 }
 
 /*
- * netdev_event() missed the events before the device was registered: handle them now. If the net
- * device has been unregistered or moved to another namespace, remove the link.
+ * netdev_event() has missed the events that occurred before the device was registered: handle
+ * them now. If the net device has been unregistered, or moved to another namespace, remove the
+ * link. Return: 0, or -ENODEV if the link is removed.
  */
 static int catch_up(struct net_device *netdev, struct net *net)
 {
@@ -154,7 +155,10 @@ static int catch_up(struct net_device *netdev, struct net *net)
 	return ret;
 }
 
-/* Return: the namespace of a net device, with a reference; NULL if either is being destroyed. */
+/*
+ * Return: the namespace of a net device, with a reference; NULL if the net device or the
+ * namespace is being destroyed.
+ */
 static struct net *get_home(const struct net_device *netdev)
 {
 	struct net *net = NULL;
@@ -167,10 +171,10 @@ static struct net *get_home(const struct net_device *netdev)
 }
 
 /*
- * Why can a net device not carry a link? It must carry IP packets, and rdma_cm must find the
- * link.
+ * Why can't a net device carry a link? The net device must carry IP packets, and rdma_cm must be
+ * able to find the link.
  *
- * Return: the reason, or NULL.
+ * Return: the reason, or NULL if the net device can carry a link.
  */
 static const char *unfit(const struct net_device *netdev)
 {
@@ -197,7 +201,7 @@ static const char *unfit(const struct net_device *netdev)
 	return NULL;
 }
 
-/* rdma link add; the core holds a reference to @netdev. May sleep. */
+/* `rdma link add`; the RDMA core holds a reference to @netdev. May sleep. */
 static int newlink(const char *name, struct net_device *netdev)
 {
 	const char *why = unfit(netdev);
