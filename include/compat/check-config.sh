@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # check-config.sh KDIR: if the module cannot be built for the kernel in KDIR, prints a line for each
-# reason, and fails. If the kernel is newer than the tested kernels, prints this.
-# check-config.sh KDIR --failed: after a build for the kernel in KDIR has failed, prints with which
-# kernels the module was tested
+# reason, and fails. If the kernel is newer than the tested kernels, prints a warning.
+# check-config.sh KDIR --failed: call this after a failed build for the kernel in KDIR. Prints with
+# which kernels the module was tested.
 kdir=$1
 config=$kdir/include/config/auto.conf
 # shellcheck source=include/compat/kernels
@@ -17,7 +17,7 @@ fail()
 	bad=1
 }
 
-# older A B: is the kernel A older than B? Compares the first two numbers.
+# older A B: succeeds if the kernel A is older than B. Compares the first two numbers.
 older()
 {
 	awk -v a="$1" -v b="$2" 'BEGIN {
@@ -47,22 +47,24 @@ if [ ! -e "$config" ]; then
 	exit 1
 fi
 
-# The directory with include/: the Makefile of a separate build directory names this directory
+# The directory with include/. If KDIR is a separate build directory, its Makefile contains the
+# path of the source directory.
 source=$kdir
 if [ ! -e "$source/include/net/tcp.h" ]; then
 	source=$(sed -n 's,^include  *\(/.*\)/Makefile$,\1,p' "$kdir/Makefile" | head -n 1)
 fi
 
-# lacks FILE NAME: adds NAME to "missing" if the kernel's header FILE does not have NAME
+# lacks FILE NAME: adds NAME to $missing if the kernel's header FILE does not contain NAME
 lacks()
 {
 	grep -qsw -- "$2" "$source/include/$1" ||
 		missing="${missing:+$missing, }$2 ($1)"
 }
 
-# Names of the oldest kernel that the module uses and no overlay replaces. A kernel with an older
-# version is refused, even if its distributor has added all of these names. A kernel that is newer
-# than the tested kernels may have moved these names to other headers, so it is not checked.
+# Check for names that the oldest supported kernel has, that the module uses, and that no header in
+# include/compat supplies. A kernel with an older version is refused, even if its distributor has
+# added all of these names. A kernel that is newer than the tested kernels may have these names in
+# other headers, so such a kernel is not checked for them.
 missing=
 if [ -e "$source/include/net/tcp.h" ] && ! older "$KERNEL_NEWEST" "$release"; then
 	lacks net/tcp.h tcp_recv_skb
@@ -82,7 +84,7 @@ if [ ! -e "$kdir/Module.symvers" ]; then
 	fail "$kdir/Module.symvers is missing: build the kernel first"
 fi
 
-# need OPTION WHAT: fails if the kernel lacks CONFIG_OPTION, which is for WHAT
+# need OPTION WHAT: reports a reason if the kernel lacks CONFIG_OPTION, which supplies WHAT
 need()
 {
 	grep -q "^CONFIG_$1=[ym]" "$config" ||

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# probe.sh CACHE: prints the features that the kernel being built for lacks,
-# and "-" in any case. Prints nothing if not even an empty snippet compiles.
+# probe.sh CACHE: prints "-", and the features that the target kernel lacks.
+# Prints nothing if not even a snippet that uses no feature compiles.
 #
-# Called by Kbuild.include; the compiler and its flags are those that the
-# kernel's Makefile exports. The answer is kept in CACHE until one of them, the
-# kernel's configuration or a snippet changes.
+# Kbuild.include calls this script. The kernel's Makefile exports the compiler
+# and its flags. The result is stored in the file CACHE, and used again until
+# the compiler, its flags, the kernel's configuration or a snippet changes.
 
 cache=$1
 dir=$(cd "$(dirname "$0")" && pwd)
@@ -27,7 +27,7 @@ if [ -r "$cache" ]; then
 	fi
 fi
 
-# compiles SNIPPET
+# compiles SNIPPET: succeeds if the file SNIPPET compiles
 compiles()
 {
 	eval "$CC $NOSTDINC_FLAGS $LINUXINCLUDE \
@@ -43,7 +43,7 @@ compiles()
 # A broken compiler must not look like a kernel without features.
 compiles "$dir/probes/any.c" >&2 || exit 0
 
-# two at a time: it is the first thing of a build and the rest waits for it
+# Compile two snippets at a time: the whole build waits for this script.
 work=$(mktemp -d) || exit 0
 trap 'rm -rf "$work"' EXIT
 half()

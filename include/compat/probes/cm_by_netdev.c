@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Older versions of rdma_cm find an iWARP device by its GID, newer versions by
- * its net device. The core exports ib_device_get_netdev() since shortly after
- * this change.
+ * its net device. Shortly after this change, the RDMA core began to export
+ * ib_device_get_netdev(). So this snippet tests for that function.
  */
 #include <rdma/ib_verbs.h>
 

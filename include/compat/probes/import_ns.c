@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Older kernels convert the argument to a string, although it is a string: the result has quotes.
+ * Older kernels convert the argument of MODULE_IMPORT_NS() to a string, although the argument is
+ * a string already: then the result contains quotes, and is longer.
  */
 #include <linux/build_bug.h>
 #include <linux/module.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* In older kernels the last argument is udata. */
+/* In older kernels the last argument of reg_user_mr_dmabuf is udata: then compilation fails. */
 #include <linux/build_bug.h>
 #include <rdma/ib_verbs.h>
 

@@ -4,10 +4,11 @@
  * driver-specific parts of the uverbs commands.
  *
  * Each queue is one mmap()ed object: a struct iwt_ring_ctl in the first IWT_RING_CTL_SIZE bytes,
- * then 1 << k entries of a fixed stride. Indices are free-running 32-bit numbers; the entry of
- * index i is at (i & mask). Behind the entries of a completion queue are the bits of the queue
- * pairs that use the completion queue. The kernel keeps private copies of all data that it
- * depends on, and reads each work request once.
+ * then the entries. The number of entries is a power of two, and all entries have the same size,
+ * the stride. Indices are free-running 32-bit numbers: the entry of index i is entry number i %
+ * (number of entries). The entries of a completion queue are followed by one bit for each queue
+ * pair that uses the completion queue (see IWT_RING_DEFERRED). The kernel keeps private copies of
+ * all data that it depends on, and reads each work request once.
  */
 #ifndef _UAPI_RDMA_IW_TCP_ABI_H
 #define _UAPI_RDMA_IW_TCP_ABI_H
@@ -16,22 +17,22 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 
 /*
- * The ABI version, which must be the same on both sides. The ABI can be extended without a new
- * version: a structure may grow at its end, where a missing part is treated as zero and a part
- * that the other side does not know must be zero; a new rule that a side must obey needs a bit of
- * enum iwt_feature.
+ * The ABI version, which must be the same in the kernel and in the process. There are two ways to
+ * extend the ABI without a new version. A structure may grow at its end: a part that one side
+ * does not have is treated as zero, and a part that the other side does not know must be zero.
+ * And a new rule that a side must obey may be bound to a new bit of enum iwt_feature.
  */
 #define IWT_ABI_VERSION		3
 
-/* The kernel passes an unlisted driver id through to user space unchanged. */
+/* This id is not in enum rdma_driver_id; the kernel passes such an id unchanged to user space. */
 #define RDMA_DRIVER_IW_TCP	0x69770001
 
 #define IWT_RING_CTL_SIZE	256
 
 /*
  * Maximum number of bytes of inline data in a send work request, and maximum number of
- * scatter/gather elements of a work request, in this version of the module. A process uses the
- * limits in the response to the creation of a queue pair.
+ * scatter/gather elements of a work request, in this version of the module. A process must use
+ * the limits that it gets when it creates a queue pair.
  */
 #define IWT_MAX_INLINE		256
 #define IWT_MAX_SGE		16
@@ -39,8 +40,9 @@
 /* Bits of iwt_ring_ctl.flags (written by the kernel). */
 enum iwt_ring_flags {
 	/*
-	 * The kernel does not poll the ring: after storing prod, and a full
-	 * memory barrier, a process must ring the doorbell if this is set.
+	 * The kernel does not poll the ring: after a process has stored prod, and
+	 * executed a full memory barrier, the process must ring the doorbell
+	 * (IWT_METHOD_QP_DOORBELL) if this flag is set.
 	 */
 	IWT_RING_NEED_WAKEUP	= 1 << 0,
 	/*
@@ -50,22 +52,26 @@ enum iwt_ring_flags {
 	IWT_RING_OVERRUN	= 1 << 1,
 	/*
 	 * Completion queue only: the send queues of its queue pairs may have
-	 * IWT_RING_NEED_WAKEUP clear although the kernel does not poll them.
+	 * IWT_RING_NEED_WAKEUP clear although the kernel does not poll these
+	 * send queues.
 	 *
 	 * A process that posts and need not ring the doorbell MUST set the bit
-	 * of the queue pair, after the barrier, if the bit is not set: bit n is
-	 * 1 << n % 32 of the 32-bit word n / 32. A process that has set a bit
+	 * of the queue pair, after the barrier, if the bit is not set. The bits
+	 * follow the entries of the completion queue, in 32-bit words: bit n is
+	 * the bit 1 << (n % 32) of word n / 32. A process that has set a bit
 	 * MUST call IWT_METHOD_CQ_POLL when it finds the completion queue
-	 * empty, and SHOULD call it after many posts. The kernel then clears
-	 * the bits and runs the engines of each queue pair whose bit was set.
+	 * empty, and SHOULD call this method after many posts. The kernel then
+	 * clears the bits, and executes the posted requests of each queue pair
+	 * whose bit was set.
 	 */
 	IWT_RING_DEFERRED	= 1 << 2,
 	/*
-	 * Completion queue only: the kernel does not read arm any more. After
-	 * storing arm, and a full memory barrier, a process MUST call
-	 * IWT_METHOD_CQ_ARM if this flag is set. The call clears the flag. The
-	 * kernel sets the flag again after a number of events, which limits how
-	 * many events a process can leave unread.
+	 * Completion queue only: the kernel does not read arm any more. After a
+	 * process has stored arm, and executed a full memory barrier, the
+	 * process MUST call IWT_METHOD_CQ_ARM if this flag is set. The call
+	 * clears the flag. The kernel sets the flag again after a number of
+	 * events: this limits the number of events that a process can leave
+	 * unread.
 	 */
 	IWT_RING_ARM_BY_CALL	= 1 << 3,
 };
@@ -78,10 +84,10 @@ enum iwt_cq_arm {
 };
 
 /*
- * Each word is on its own cache line. Send and receive queues, also shared receive queues: the
- * process writes prod, the kernel writes cons (an entry may be reused when cons has passed it).
- * Completion queues: the kernel writes prod, the process writes cons and arm; the kernel clears
- * arm when it raises the event.
+ * Each word is on its own cache line. In a send queue, a receive queue or a shared receive queue,
+ * the process writes prod, and the kernel writes cons: the process may use an entry again when
+ * cons has passed the entry. In a completion queue, the kernel writes prod, and the process
+ * writes cons and arm (enum iwt_cq_arm); the kernel clears arm when it raises the event.
  */
 struct iwt_ring_ctl {
 	__u32 prod;
@@ -113,15 +119,15 @@ enum iwt_wr_opcode {
 	/* Kernel queues only; rejected in a queue of a process. */
 	IWT_WR_READ_WITH_INV	= 5,
 	IWT_WR_REG_MR		= 6,
-	/* With IWT_FEATURE_RFC7306 (atomic operations have struct iwt_atomic_body) */
+	/* Only with IWT_FEATURE_RFC7306; atomic operations have a struct iwt_atomic_body. */
 	IWT_WR_WRITE_WITH_IMM	= 7,
 	IWT_WR_SEND_WITH_IMM	= 8,	/* without payload */
 	IWT_WR_FETCH_ADD	= 9,
 	IWT_WR_CMP_SWAP		= 10,
-	/* Kernel queues only. */
+	/* Kernel queues only; rejected in a queue of a process. */
 	IWT_WR_MASKED_FETCH_ADD	= 11,
 	IWT_WR_MASKED_CMP_SWAP	= 12,
-	/* With IWT_FEATURE_WINDOWS (struct iwt_bind_body); queues of processes only. */
+	/* Only with IWT_FEATURE_WINDOWS, in queues of processes; has a struct iwt_bind_body. */
 	IWT_WR_BIND_MW		= 13,
 };
 
@@ -129,14 +135,15 @@ enum iwt_wr_flags {
 	IWT_WR_SIGNALED		= 1 << 0,
 	IWT_WR_SOLICITED	= 1 << 1,
 	IWT_WR_FENCE		= 1 << 2,
-	/* inline_len bytes of data follow the header instead of num_sge iwt_sge */
+	/* inline_len bytes of data follow the header, instead of num_sge struct iwt_sge */
 	IWT_WR_INLINE		= 1 << 3,
 };
 
 /*
- * A send queue entry: this header, then iwt_sge[num_sge] or inline data, for an atomic operation
- * struct iwt_atomic_body, to bind a memory window struct iwt_bind_body. The stride of a queue is
- * in the response to its creation; it is at least 64.
+ * A send queue entry begins with this header. What follows depends on the operation: a struct
+ * iwt_atomic_body for an atomic operation, a struct iwt_bind_body to bind a memory window,
+ * otherwise num_sge struct iwt_sge or the inline data. The stride of a queue is in the response
+ * to its creation; the stride is at least 64 bytes.
  */
 struct iwt_send_wqe {
 	__aligned_u64 wr_id;
@@ -146,32 +153,33 @@ struct iwt_send_wqe {
 	__u8 reserved;
 	__u32 inline_len;
 	__aligned_u64 remote_addr;
-	__u32 rkey;	/* BIND_MW: rkey of the window, with the new key byte */
+	__u32 rkey;	/* of the peer's memory; BIND_MW: of the window, with the new key byte */
 	/*
-	 * STag to invalidate; REG_MR, BIND_MW: access flags; WITH_IMM: the immediate
-	 * data, whose bytes are not swapped
+	 * STag to invalidate; REG_MR, BIND_MW: access flags; WITH_IMM: immediate data, in
+	 * network byte order
 	 */
 	__u32 ex;
 };
 
 /*
- * Body of an atomic operation, behind the header, in which num_sge is 1. The values are in host
- * byte order, here and in the memory of both ends. An entry of a process ends before the masks.
+ * Body of an atomic operation. It follows the header, in which num_sge is 1. The values are in
+ * host byte order, here and in the memory of both ends. An entry of a process ends before
+ * data_mask.
  */
 struct iwt_atomic_body {
 	struct iwt_sge sink;		/* 8 bytes, for the old value */
 	__aligned_u64 data;		/* value to add or to swap in */
 	__aligned_u64 compare;
-	__aligned_u64 data_mask;	/* FETCH_ADD: top bit of each field */
+	__aligned_u64 data_mask;	/* MASKED_FETCH_ADD: the top bit of each field */
 	__aligned_u64 compare_mask;
 };
 
 #define IWT_ATOMIC_BODY_USER	(sizeof(struct iwt_sge) + 16)
 
 /*
- * Body of a request to bind a memory window, behind the header: the region and the range of it
- * that the window will cover. The region must have IB_UVERBS_ACCESS_MW_BIND. Length 0 unbinds a
- * window of type 1; then lkey is ignored.
+ * Body of a request to bind a memory window. It follows the header. The window will cover the
+ * range addr, length of the region lkey, which must have the right IB_UVERBS_ACCESS_MW_BIND.
+ * Length 0 unbinds a window of type 1; lkey is ignored then.
  */
 struct iwt_bind_body {
 	__aligned_u64 addr;		/* in the address space of the region (iova) */
@@ -186,7 +194,7 @@ struct iwt_recv_wqe {
 	__u32 reserved;
 };
 
-/* Operation in a completion; status is an enum ib_wc_status. */
+/* Values of iwt_cqe.opcode. (The values of iwt_cqe.status are those of enum ib_wc_status.) */
 enum iwt_wc_opcode {
 	IWT_WC_SEND		= 0,
 	IWT_WC_WRITE		= 1,
@@ -194,14 +202,14 @@ enum iwt_wc_opcode {
 	IWT_WC_LOCAL_INV	= 3,
 	IWT_WC_REG_MR		= 4,
 	IWT_WC_RECV		= 5,
-	/* With IWT_FEATURE_RFC7306 */
+	/* Only with IWT_FEATURE_RFC7306 */
 	IWT_WC_RECV_RDMA_WITH_IMM = 6,
 	IWT_WC_FETCH_ADD	= 7,
 	IWT_WC_COMP_SWAP	= 8,
 	/* Kernel queues only. */
 	IWT_WC_MASKED_FETCH_ADD	= 9,
 	IWT_WC_MASKED_COMP_SWAP	= 10,
-	/* With IWT_FEATURE_WINDOWS */
+	/* Only with IWT_FEATURE_WINDOWS */
 	IWT_WC_BIND_MW		= 11,
 };
 
@@ -241,8 +249,9 @@ struct iwt_cqe_time {
 enum iwt_feature {
 	/*
 	 * Immediate data and atomic operations. A process without this feature
-	 * receives no completion with immediate data: an Immediate Data message to
-	 * its queue pairs is answered with a Terminate.
+	 * receives no completion with immediate data: if the peer sends an Immediate
+	 * Data message to a queue pair of this process, the kernel answers with a
+	 * Terminate.
 	 */
 	IWT_FEATURE_RFC7306	= 1 << 0,
 	/* The process obeys the rules of IWT_RING_DEFERRED. */
@@ -270,10 +279,11 @@ struct iwt_create_cq_resp {
 
 /*
  * The response to IB_USER_VERBS_CMD_RESIZE_CQ. If entries is the present size of the queue, the
- * process need not do anything. Else the process switches to a new ring: if mmap_length is zero,
- * the entries behind the control words, else the entries at the beginning of the new mapping. The
- * process maps the new ring, copies the entries from cons to prod, and calls
- * IWT_METHOD_CQ_RESIZED. Until then the kernel writes each completion to both rings.
+ * process need not do anything. Otherwise the process switches to other entries. If mmap_length
+ * is zero, these entries are behind the control words, in the first mapping of the queue.
+ * Otherwise they are at the beginning of a new mapping. The process maps the new entries, copies
+ * the completions from cons up to prod to them, and calls IWT_METHOD_CQ_RESIZED. Until this call
+ * the kernel writes each completion to the old and to the new entries.
  */
 struct iwt_resize_cq_resp {
 	__aligned_u64 mmap_offset;
@@ -298,14 +308,15 @@ struct iwt_create_qp_resp {
 	__u32 qp_id;
 	__u32 sq_entries;	/* power of two */
 	__u32 sq_stride;
-	/* power of two; 0 without a receive queue or with a shared receive queue */
+	/* power of two; 0 if the queue pair has no receive queue, or a shared receive queue */
 	__u32 rq_entries;
 	__u32 rq_stride;
 	__u32 max_inline;
 	/*
-	 * Bits of the queue pair at its completion queues. A number that is not less
-	 * than posted_bits means that the queue pair has no bit. If both completion
-	 * queues are the same, only send_bit is used.
+	 * Numbers of the queue pair's bits in its completion queues (IWT_RING_DEFERRED).
+	 * If a number is equal to or greater than posted_bits of the completion queue,
+	 * the queue pair has no bit there. If both completion queues are the same, only
+	 * send_bit is used.
 	 */
 	__u32 send_bit;
 	__u32 recv_bit;
@@ -318,15 +329,15 @@ struct iwt_reg_mr_resp {
 
 /* Methods of UVERBS_OBJECT_CQ. */
 enum iwt_cq_method {
-	/* see IWT_RING_DEFERRED */
+	/* execute the posted requests of queue pairs with a set bit: see IWT_RING_DEFERRED */
 	IWT_METHOD_CQ_POLL = 1U << UVERBS_ID_NS_SHIFT,
-	/* see IWT_RING_ARM_BY_CALL */
+	/* request an event: see IWT_RING_ARM_BY_CALL */
 	IWT_METHOD_CQ_ARM,
-	/* see struct iwt_resize_cq_resp */
+	/* end a resize of the queue: see struct iwt_resize_cq_resp */
 	IWT_METHOD_CQ_RESIZED,
 };
 
-/* Attributes of these methods. */
+/* Attributes of the methods of UVERBS_OBJECT_CQ; IWT_ATTR_CQ is the completion queue. */
 enum iwt_cq_attr {
 	IWT_ATTR_CQ = 1U << UVERBS_ID_NS_SHIFT,
 	IWT_ATTR_CQ_ARM_FLAGS,		/* in: enum iwt_cq_arm_flags */
@@ -336,12 +347,12 @@ enum iwt_cq_attr {
 enum iwt_cq_arm_flags {
 	/* arm for solicited completions only, unless already armed for any */
 	IWT_CQ_ARM_FOR_SOLICITED	= 1 << 0,
-	/* also for completions already in the queue: raise the event immediately */
+	/* if armed for any, and completions are in the queue already: raise the event now */
 	IWT_CQ_ARM_AT_ONCE		= 1 << 1,
 };
 
 enum iwt_cq_resized_flags {
-	/* the process failed to switch: the kernel drops the new ring */
+	/* the process failed to switch: the kernel frees the new entries */
 	IWT_CQ_RESIZED_NOT		= 1 << 0,
 };
 
@@ -358,17 +369,18 @@ enum iwt_srq_method {
 	IWT_METHOD_SRQ_NEW_RING = 1U << UVERBS_ID_NS_SHIFT,
 };
 
-/* Attributes of this method. */
+/* Attributes of IWT_METHOD_SRQ_NEW_RING; IWT_ATTR_SRQ is the shared receive queue. */
 enum iwt_srq_attr {
 	IWT_ATTR_SRQ = 1U << UVERBS_ID_NS_SHIFT,
-	IWT_ATTR_SRQ_MAX_WR,	/* in: __u32, the same size as for the modification */
+	IWT_ATTR_SRQ_MAX_WR,	/* in: __u32, the same max_wr as in the modification */
 	IWT_ATTR_SRQ_RING,	/* out: struct iwt_create_srq_resp */
 };
 
 /*
- * Delayed startup: MPA on a TCP socket of the process (RFC 5044 7.1.3). The process sends and
- * receives the startup frames; the kernel composes the frames to send, checks the received
- * frames, and takes over the connection. libiw_tcp has functions for delayed startup: iwtdv(7).
+ * Delayed startup: MPA on a TCP socket of the process (RFC 5044 7.1.3). The process receives the
+ * startup frames of the peer. The kernel composes the frames of this end, and the process sends
+ * them, except a Reply that accepts, which the kernel sends. The kernel checks the frames and
+ * takes over the connection. libiw_tcp has functions for delayed startup: see iwtdv(7).
  */
 
 /* Methods of UVERBS_OBJECT_QP. */
@@ -380,22 +392,22 @@ enum iwt_qp_method {
 	 * the Request: send the Reply and switch to RDMA
 	 */
 	IWT_METHOD_MPA_START,
-	/* the doorbell: the kernel reads both queues; see IWT_RING_NEED_WAKEUP */
+	/* the doorbell: the kernel reads the queues of the pair; see IWT_RING_NEED_WAKEUP */
 	IWT_METHOD_QP_DOORBELL,
 };
 
-/* Attributes of the doorbell. */
+/* Attributes of the doorbell; IWT_ATTR_QP is the queue pair. */
 enum iwt_qp_attr {
 	IWT_ATTR_QP = 1U << UVERBS_ID_NS_SHIFT,
 };
 
 /* Methods of UVERBS_OBJECT_DEVICE. */
 enum iwt_device_method {
-	/* responder: compose a Reply that rejects a Request, which the process will send */
+	/* responder: compose a Reply that rejects a Request; the process will send the Reply */
 	IWT_METHOD_MPA_REJECT = 1U << UVERBS_ID_NS_SHIFT,
 };
 
-/* Attributes of the methods of MPA. Frames begin with a header of 20 bytes. */
+/* Attributes of the methods IWT_METHOD_MPA_*. Frames begin with a header of 20 bytes. */
 enum iwt_mpa_attr {
 	IWT_ATTR_MPA_QP = 1U << UVERBS_ID_NS_SHIFT,
 	IWT_ATTR_MPA_FD,		/* in: the socket */
@@ -403,16 +415,16 @@ enum iwt_mpa_attr {
 	IWT_ATTR_MPA_PRIVATE_DATA,	/* in, optional */
 	IWT_ATTR_MPA_REQUEST,		/* in: a whole frame */
 	IWT_ATTR_MPA_REPLY,		/* in, initiator only: a whole frame */
-	IWT_ATTR_MPA_FRAME,		/* out: 532 bytes; the frame contains its length */
+	IWT_ATTR_MPA_FRAME,		/* out: buffer of 532 bytes for the composed frame */
 	IWT_ATTR_MPA_RESULT,		/* out: struct iwt_mpa_result */
 };
 
 enum iwt_mpa_flags {
 	IWT_MPA_PLAIN		= 1 << 0, /* in: use revision 1 (RFC 5044) */
-	IWT_MPA_CRC		= 1 << 1, /* out */
+	IWT_MPA_CRC		= 1 << 1, /* out: FPDUs have a CRC */
 	IWT_MPA_TX_MARKERS	= 1 << 2, /* out: markers in the data that this end sends */
 	IWT_MPA_RX_MARKERS	= 1 << 3, /* out: markers in the data that the peer sends */
-	IWT_MPA_ENHANCED	= 1 << 4, /* out: RFC 6581, depths are negotiated */
+	IWT_MPA_ENHANCED	= 1 << 4, /* out: RFC 6581; both ends agreed on ird and ord */
 };
 
 struct iwt_mpa_param {

@@ -5,8 +5,9 @@
  * no progress.
  *
  * Numbers are in host byte order. Structures only grow, at their ends: a reader uses the size
- * that it knows, or the size of the dump if that is smaller. Indices of queues, positions and
- * MSNs count modulo 2^32.
+ * that it knows, or the size of the dump if that is smaller. Stream positions count the bytes of
+ * one direction since the end of MPA startup. Indices of queues, stream positions and MSNs count
+ * modulo 2^32.
  */
 #ifndef _UAPI_RDMA_IW_TCP_RAW_H
 #define _UAPI_RDMA_IW_TCP_RAW_H
@@ -21,14 +22,14 @@ enum iwt_raw_kind {
 };
 
 struct iwt_raw_head {
-	__u32 size;		/* of the structure that begins with this head */
+	__u32 size;		/* bytes of the structure that begins with this head */
 	__u32 kind;		/* enum iwt_raw_kind */
 };
 
 enum iwt_raw_qp_flags {
 	IWT_RAW_QP_CONNECTED	= 1 << 0,
-	IWT_RAW_QP_USER		= 1 << 1, /* its queues are mapped by a process */
-	IWT_RAW_QP_SRQ		= 1 << 2, /* it uses a shared receive queue */
+	IWT_RAW_QP_USER		= 1 << 1, /* queue pair of a process, which maps the queues */
+	IWT_RAW_QP_SRQ		= 1 << 2, /* the queue pair uses a shared receive queue */
 	IWT_RAW_QP_TX_MESSAGE	= 1 << 3, /* a message is being sent */
 	IWT_RAW_QP_RX_OPEN	= 1 << 4, /* a Send is being received */
 	IWT_RAW_QP_RX_EOF	= 1 << 5, /* the peer has sent FIN */
@@ -38,22 +39,22 @@ struct iwt_raw_qp {
 	struct iwt_raw_head head;
 	__u32 state;		/* from 0: IDLE, RTS, HALF, DRAIN, CLOSING, TERMINATE, ERROR */
 	__u32 flags;		/* enum iwt_raw_qp_flags */
-	__u32 term_err;		/* layer << 12 | type << 8 | code, of a Terminate */
+	__u32 term_err;		/* layer << 12 | type << 8 | code of a Terminate; 0: no error */
 	__u32 sq_entries;
 	__u32 sq_posted;
 	__u32 sq_started;
 	__u32 sq_completed;
-	__u32 rq_entries;	/* this and rq_posted are 0 with a shared receive queue */
+	__u32 rq_entries;	/* rq_entries and rq_posted are 0 with a shared receive queue */
 	__u32 rq_posted;
 	__u32 rq_taken;
-	__u32 tx_pos;		/* position of the next byte in the stream of TCP */
+	__u32 tx_pos;		/* stream position of the next byte to be framed */
 	__u32 tx_left;		/* bytes of the current message that are not yet framed */
 	__u32 tx_framed;	/* framed bytes that TCP has not yet accepted */
-	__u32 tx_send_msn;	/* of the next Send */
-	__u32 tx_read_msn;	/* of the next Read Request or Atomic Request */
-	__u32 rx_pos;
-	__u32 rx_msn[4];	/* of the next or current message, by queue number */
-	__u32 rx_mo[4];		/* the next expected offset in that message */
+	__u32 tx_send_msn;	/* MSN of the next Send */
+	__u32 tx_read_msn;	/* MSN of the next Read Request or Atomic Request */
+	__u32 rx_pos;		/* stream position of the next byte to be processed */
+	__u32 rx_msn[4];	/* by queue number: MSN of the current or next message */
+	__u32 rx_mo[4];		/* by queue number: next expected offset in that message */
 	__u32 ird;
 	__u32 ird_used;
 	__u32 ord;
@@ -65,7 +66,7 @@ struct iwt_raw_cq {
 	struct iwt_raw_head head;
 	__u32 entries;
 	__u32 produced;
-	__u32 consumed;		/* by the program, which may write any value there */
+	__u32 consumed;		/* the program writes this index, and may write any value */
 	__u32 flags;		/* enum iwt_ring_flags */
 };
 
@@ -73,7 +74,7 @@ struct iwt_raw_mr {
 	struct iwt_raw_head head;
 	__u32 kind;		/* 0 user, 1 fast, 2 all, 3 dmabuf, 4 on demand */
 	__u32 access;		/* IBV_ACCESS_* */
-	__u32 rights;		/* as "rights" of rdma -dd resource show mr */
+	__u32 rights;		/* same value as "rights" in rdma -dd resource show mr */
 	__u32 valid;
 	__u64 length;
 	__u32 extents;
@@ -81,8 +82,8 @@ struct iwt_raw_mr {
 };
 
 enum iwt_raw_srq_flags {
-	IWT_RAW_SRQ_USER	= 1 << 0, /* a process maps its ring */
-	IWT_RAW_SRQ_FAILED	= 1 << 1, /* invalid ring: the queue is unusable */
+	IWT_RAW_SRQ_USER	= 1 << 0, /* queue of a process, which maps the ring */
+	IWT_RAW_SRQ_FAILED	= 1 << 1, /* the ring was invalid: the queue is unusable */
 };
 
 struct iwt_raw_srq {
@@ -90,7 +91,7 @@ struct iwt_raw_srq {
 	__u32 flags;		/* enum iwt_raw_srq_flags */
 	__u32 entries;
 	__u32 max_sge;
-	__u32 posted;		/* by the program, which may write any value there */
+	__u32 posted;		/* the program writes this index, and may write any value */
 	__u32 taken;
 	__u32 limit;		/* 0: no limit, or the event of the limit was raised */
 };

@@ -5,8 +5,9 @@
 #include_next <rdma/ib_verbs.h>
 
 /*
- * A new device is in the initial namespace. Move it before it is registered,
- * unless all namespaces share devices: then it must stay there.
+ * This kernel allocates a device in the initial namespace. Set the namespace of
+ * the device before the device is registered. But if all namespaces share
+ * devices, the device must stay in the initial namespace.
  */
 static inline struct ib_device *compat_alloc_device_net(size_t size,
 							struct net *net)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The operations whose prototypes depend on the kernel. This file is for the
- * newest kernel; an overlay of the same name inserts a wrapper function.
+ * The operations of struct ib_device_ops whose prototypes depend on the kernel.
+ * This file is for the newest kernel. For an older kernel, a header of the same
+ * name in another directory (Kbuild.include) defines wrapper functions.
  */
 #ifndef COMPAT_IB_OPS_H
 #define COMPAT_IB_OPS_H
@@ -29,19 +30,19 @@
 #define compat_counter_unbind_qp	iwt_counter_unbind_qp
 #endif
 
-/* The core allocates the driver's structure and always calls counter_init. */
+/* The RDMA core allocates the driver's structure, and always calls counter_init. */
 #ifndef COMPAT_COUNTER_OBJ
 #define COMPAT_COUNTER_OBJ		\
 	.counter_init = iwt_counter_init,	\
 	INIT_RDMA_OBJ_SIZE(rdma_counter, iwt_qp_counter, counter),
 #endif
 
-/* The speed of the net device, which query_port can only report as one of InfiniBand. */
+/* Reports the speed of the net device. query_port can report only the speeds of InfiniBand. */
 #ifndef COMPAT_PORT_SPEED
 #define COMPAT_PORT_SPEED		.query_port_speed = iwt_query_port_speed,
 #endif
 
-/* Driver-specific attributes in `rdma resource show srq`. */
+/* These operations add driver-specific attributes to `rdma resource show srq`. */
 #ifndef COMPAT_SRQ_DETAILS
 #define COMPAT_SRQ_DETAILS		\
 	.fill_res_srq_entry = iwt_fill_res_srq,	\
@@ -49,7 +50,7 @@
 #endif
 
 /*
- * Does rdma_cm find a device by its net device? If not, it searches for a GID
+ * Does rdma_cm find a device by its net device? If not, rdma_cm searches for a GID
  * that consists of the link layer address only.
  */
 #ifndef compat_cm_by_netdev

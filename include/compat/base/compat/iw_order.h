@@ -2,20 +2,20 @@
 /*
  * Prevents orders of calls to which iw_cm reacts by BUG().
  *
- * A process may send any command to rdma_cm at any time. iw_cm treats a second accept or reject
- * of a Request as an internal error if it is called before iw_cm has handled ESTABLISHED. And an
- * accept or a reject of a connection that is being set up ends the wait for the peer, so that the
- * next disconnect or destroy finds iw_cm in an unexpected state. So for the connections of a
- * process,
+ * A process may send any command to rdma_cm at any time. There are two kinds of calls to which
+ * iw_cm reacts by BUG(). First, a second accept or reject of a Request, before iw_cm has handled
+ * the event ESTABLISHED. Second, a disconnect or destroy after an accept or reject of a
+ * connection that is still being set up: such an accept or reject ends the wait for the peer, and
+ * leaves iw_cm in an unexpected state. So for the connections of a process,
  *
- * - an accept returns when iw_cm has reached its state ESTABLISHED;
- * - until the connect has finished, the port number of the identifier is 0: rdma_cm finds no
- *   connection manager for this port and rejects other commands for the connection. Destroy does
- *   not check the port, and waits for the end of the connect as intended.
+ * - an accept returns only when iw_cm has reached its state ESTABLISHED;
+ * - until a connect has finished, the port number of the rdma_cm_id is 0: rdma_cm finds no
+ *   connection manager for this port, and rejects other commands for the connection. The command
+ *   destroy does not check the port, and waits for the end of the connect as intended.
  *
- * The end of an accept or a connect is detected by replacing rdma_cm's handler for one event.
- * iw_cm calls the handler in its new state, and rdma_cm serializes the commands for one
- * identifier.
+ * To detect the end of an accept or of a connect, this file replaces rdma_cm's handler of the
+ * iw_cm_id for one event. iw_cm calls this handler when iw_cm is in its new state, and rdma_cm
+ * serializes the commands for one rdma_cm_id.
  *
  * Kernel consumers are exempt: they answer a Request once, and may do so in iw_cm's workqueue,
  * where a wait for iw_cm would never end.
@@ -30,10 +30,11 @@
 
 /**
  * struct compat_iw_taken - an accept that waits for iw_cm
- * @handler: handler of rdma_cm
- * @data: provider_data of the driver in the iw_cm_id
+ * @handler: handler of rdma_cm, which compat_iw_on_established() replaces
+ * @data: provider_data of the driver, which a pointer to this structure replaces
  * @done: completed when iw_cm has handled ESTABLISHED
- * @wait: must the accept wait?
+ * @wait: true if a process accepts, so that the accept must wait; if false, the other members are
+ *	not set
  */
 struct compat_iw_taken {
 	iw_cm_handler handler;
@@ -54,7 +55,7 @@ static int compat_iw_on_established(struct iw_cm_id *id, struct iw_cm_event *ev)
 	return handler(id, ev);
 }
 
-/* Call before ESTABLISHED can be delivered. @wait: a process has accepted */
+/* Call before ESTABLISHED can be delivered. @wait: a process has accepted without error. */
 static inline void compat_iw_accepted(struct compat_iw_taken *taken, struct iw_cm_id *id,
 				      bool wait)
 {
@@ -69,8 +70,8 @@ static inline void compat_iw_accepted(struct compat_iw_taken *taken, struct iw_c
 }
 
 /*
- * Wait for ESTABLISHED, which is always delivered. The caller must hold no lock that iw_cm's work
- * needs.
+ * Wait for ESTABLISHED, which is always delivered after a successful accept. The caller must hold
+ * no lock that iw_cm's work needs.
  */
 static inline void compat_iw_await(struct compat_iw_taken *taken)
 {
@@ -89,8 +90,8 @@ static int compat_iw_on_reply(struct iw_cm_id *id, struct iw_cm_event *ev)
 }
 
 /*
- * Call before CONNECT_REPLY can be delivered. @wait: a process connects. Port 0 has no connection
- * manager.
+ * Call before CONNECT_REPLY can be delivered. @wait: a process connects, so other commands must
+ * be rejected until CONNECT_REPLY. Port 0 has no connection manager.
  */
 static inline void compat_iw_connecting(struct iw_cm_id *id, bool wait)
 {

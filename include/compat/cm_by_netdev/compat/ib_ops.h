@@ -9,13 +9,13 @@
 
 #define compat_cm_by_netdev	false
 
-/* A GID of zeros is an empty entry of the table. */
+/* Can rdma_cm search for a GID made of the address of @netdev? An empty GID is all zeros. */
 static inline bool compat_cm_has_gid(const struct net_device *netdev)
 {
 	return memchr_inv(netdev->dev_addr, 0, sizeof(union ib_gid));
 }
 
-/* Can rdma_cm find a link on @netdev? It finds that on lo by loopback addresses. */
+/* Can rdma_cm find a link on @netdev? rdma_cm finds the link on lo by loopback addresses. */
 static inline bool compat_cm_finds(const struct net_device *netdev)
 {
 	return netdev->type == ARPHRD_LOOPBACK || compat_cm_has_gid(netdev);
@@ -28,7 +28,7 @@ static inline bool compat_cm_same(const struct net_device *a, const struct net_d
 	       !memcmp(a->dev_addr, b->dev_addr, sizeof(union ib_gid));
 }
 
-/* Set @gid to the GID that rdma_cm searches for. Without an address, @gid stays as it is. */
+/* Set @gid to the GID that rdma_cm searches for; no change if @netdev has no address. */
 static inline void compat_cm_gid(const struct net_device *netdev, union ib_gid *gid)
 {
 	if (compat_cm_has_gid(netdev))

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* For kernels without the compiler's check of which data a lock guards. */
+/*
+ * For kernels without context analysis, by which a compiler checks that code accesses data only
+ * while it holds the lock of the data. The attributes for this analysis are empty.
+ */
 #ifndef COMPAT_LINUX_LOCKDEP_H
 #define COMPAT_LINUX_LOCKDEP_H
 
@@ -8,7 +11,7 @@
 #define __guarded_by(...)
 #define __no_context_analysis
 #define __context_unsafe(comment)
-/* there is no check to switch off */
+/* in newer kernels: evaluate an expression without the check */
 #define context_unsafe(...) ({ __VA_ARGS__; })
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef COMPAT_COUNTER_OBJ_H
 #define COMPAT_COUNTER_OBJ_H
 
-/* This core allocates struct rdma_counter itself, without a driver's structure. */
+/* This RDMA core allocates a struct rdma_counter itself, not a structure of the driver. */
 #define COMPAT_COUNTER_OBJ
 
 #include_next <compat/ib_ops.h>

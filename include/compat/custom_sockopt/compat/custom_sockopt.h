@@ -4,7 +4,7 @@
 
 #include <linux/net.h>
 
-/* In this kernel the core handles these options for all sockets. */
+/* In this kernel, setsockopt(2) never calls the operations of a socket for SOL_SOCKET. */
 static inline void compat_sock_custom_sockopt(struct socket *sock)
 {
 }

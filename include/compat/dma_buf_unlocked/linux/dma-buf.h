@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* In this kernel the functions for access by the processor need no reservation lock. */
+/* In this kernel dma_buf_vmap() and dma_buf_vunmap() are called without the reservation lock. */
 #ifndef COMPAT_DMA_BUF_UNLOCKED_H
 #define COMPAT_DMA_BUF_UNLOCKED_H
 

@@ -12,7 +12,7 @@ ib_get_curr_port_state(struct net_device *net_dev)
 		IB_PORT_ACTIVE : IB_PORT_DOWN;
 }
 
-/* Newer cores suppress repeated events. This core does not, so the caller must do so. */
+/* The RDMA core of this kernel does not suppress repeated events: the caller must do so. */
 static inline void ib_dispatch_port_state_event(struct ib_device *ibdev,
 						struct net_device *ndev)
 {

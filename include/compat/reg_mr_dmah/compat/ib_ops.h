@@ -22,7 +22,7 @@ static inline struct ib_mr *compat_reg_user_mr(struct ib_pd *pd, u64 start,
 
 #define compat_reg_user_mr	compat_reg_user_mr
 
-/* Older kernels have yet other arguments: see reg_dmabuf_attrs. */
+/* In still older kernels the arguments differ again: then reg_dmabuf_attrs/ has the wrapper. */
 #ifndef compat_reg_user_mr_dmabuf
 
 struct ib_mr *iwt_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,

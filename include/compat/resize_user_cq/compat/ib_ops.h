@@ -7,8 +7,8 @@
 int iwt_resize_cq(struct ib_cq *cq, unsigned int cqe, struct ib_udata *udata);
 
 /*
- * Kernel consumers also call this operation, without udata. A negative @cqe becomes a large
- * unsigned number, which is rejected.
+ * In this kernel, kernel consumers can also call this operation, with @udata NULL. A negative
+ * @cqe becomes a large unsigned number, which iwt_resize_cq() rejects.
  */
 static inline int compat_resize_user_cq(struct ib_cq *cq, int cqe,
 					struct ib_udata *udata)

@@ -5,7 +5,7 @@
 #include_next <linux/shrinker.h>
 #include <linux/slab.h>
 
-/* Older kernels have no shrinker_alloc(), and set the name at registration. */
+/* This kernel has no shrinker_alloc(), and sets the name of a shrinker at its registration. */
 struct compat_shrinker {
 	struct shrinker shrinker;
 	const char *name;
@@ -25,7 +25,7 @@ static inline struct shrinker *shrinker_alloc(unsigned int flags,
 	return &c->shrinker;
 }
 
-/* Without memory the shrinker is not registered; unregister_shrinker() allows for this. */
+/* If memory is missing, the shrinker is not registered; unregister_shrinker() accepts this. */
 static inline void shrinker_register(struct shrinker *s)
 {
 	struct compat_shrinker *c = container_of(s, struct compat_shrinker,

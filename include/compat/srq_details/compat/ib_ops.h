@@ -2,7 +2,7 @@
 #ifndef COMPAT_SRQ_DETAILS_H
 #define COMPAT_SRQ_DETAILS_H
 
-#define COMPAT_SRQ_DETAILS	/* this core has no operation for these attributes */
+#define COMPAT_SRQ_DETAILS	/* this RDMA core lacks the operations */
 
 #include_next <compat/ib_ops.h>
 

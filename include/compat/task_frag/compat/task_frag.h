@@ -4,7 +4,7 @@
 
 #include <net/sock.h>
 
-/* This kernel decides by sk_allocation: with GFP_ATOMIC it does not use the fragment. */
+/* If sk_allocation is GFP_ATOMIC, this kernel does not use the page fragment of the task. */
 static inline void compat_sock_no_task_frag(struct sock *sk)
 {
 }

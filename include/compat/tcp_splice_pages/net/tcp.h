@@ -8,8 +8,8 @@
 #include_next <net/tcp.h>
 
 /*
- * The older operation does not support MSG_EOR, so mark the last skb of the write queue. If the
- * skb was already sent, no mark is needed, because TCP adds no more bytes to it.
+ * tcp_sendpage_locked() does not support MSG_EOR, so mark the last skb of the write queue. If the
+ * write queue is empty, the last skb was already sent, and TCP adds no more bytes to it.
  */
 static inline void compat_tcp_end_record(struct sock *sk)
 {
@@ -52,7 +52,7 @@ static inline int compat_tcp_splice_pages(struct sock *sk, struct msghdr *msg,
 	return done ? done : ret;
 }
 
-/* Supports MSG_SPLICE_PAGES with a bvec iterator, as in newer kernels. */
+/* Like newer kernels, supports MSG_SPLICE_PAGES, but only with a bvec iterator. */
 static inline int compat_tcp_sendmsg_locked(struct sock *sk,
 					    struct msghdr *msg, size_t size)
 {
