@@ -13,7 +13,7 @@
 #include "iw_tcp_abi.h"
 #include "compat/compat.h"
 
-/* Number of posts without a doorbell after which they are flushed in any case. */
+/* Number of posts without a doorbell after which iwt_cq_defer() flushes them. */
 #define IWT_UNFLUSHED_MAX	64
 
 /* Creates a completion queue. Returns NULL with errno set on failure. */
@@ -185,7 +185,7 @@ static void iwt_cqe_to_wc(const struct iwt_cqe *cqe, struct ibv_wc *wc)
 		.opcode = iwt_cqe_opcode(cqe),
 		.vendor_err = cqe->vendor_err,
 		.byte_len = cqe->byte_len,
-		/* or immediate data, a member of the same union */
+		/* this also sets imm_data, a member of the same union */
 		.invalidated_rkey = cqe->ex,
 		.qp_num = cqe->qp_num,
 		.wc_flags = iwt_cqe_flags(cqe),
@@ -203,11 +203,11 @@ static int iwt_cq_arm(struct iwt_cq *cq, uint32_t flags)
 }
 
 /*
- * Some programs poll a limited number of completions after they have armed a queue, and then
- * sleep although more completions are in the queue: the hardware that they were written for
- * raises the event for these completions immediately. The kernel does the same if the process
- * requests it. The request needs a system call, but only while completions are left in an armed
- * queue. If the call fails, the device was removed and raises no events.
+ * Requests the event of an armed queue from which the program has not taken all completions. Some
+ * programs arm a queue, poll a limited number of completions, and then sleep although more
+ * completions are in the queue: hardware raises the event for these completions immediately. The
+ * kernel does so only at this request. The request is a system call, but only if completions are
+ * left in an armed queue. If the call fails, the device was removed and raises no events.
  */
 void iwt_cq_remind(struct iwt_cq *cq)
 {
@@ -225,14 +225,15 @@ static void iwt_cq_call(struct iwt_cq *cq)
 }
 
 /*
- * Flushes the requests that were posted without the doorbell, if the kernel relies on the process
- * to do so. Returns whether requests were flushed. The caller does not hold the CQ lock.
+ * Flushes the requests that were posted without a doorbell, if the kernel relies on the process
+ * to flush them (IWT_RING_DEFERRED). Returns true if it has called the kernel. The caller does
+ * not hold the CQ lock.
  */
 bool iwt_cq_flush(struct iwt_cq *cq)
 {
 	if (likely(!(iwt_load(&cq->ring.ctl->flags) & IWT_RING_DEFERRED)))
 		return false;
-	/* the next flush handles requests that are posted from now on */
+	/* clear the counter first: the next flush handles requests that are posted from now on */
 	if (!iwt_load(&cq->unflushed) ||
 	    !__atomic_exchange_n(&cq->unflushed, 0, __ATOMIC_SEQ_CST))
 		return false;
@@ -242,10 +243,11 @@ bool iwt_cq_flush(struct iwt_cq *cq)
 }
 
 /*
- * Notes a post without the doorbell to the queue pair of @bit. The caller has executed a full
- * barrier after the post. A process that always finds completions, or does not poll, flushes
- * after IWT_UNFLUSHED_MAX posts. Several threads may increment the counter at the same time: a
- * lost increment does no harm, because the counter never becomes zero here.
+ * Records a post without a doorbell: sets the bit @bit of the queue pair, and increments the
+ * counter of such posts. The caller has executed a full barrier after the post. A process that
+ * always finds completions, or does not poll, flushes after IWT_UNFLUSHED_MAX posts. Several
+ * threads may increment the counter at the same time. A lost increment does no harm, because this
+ * function never sets the counter to zero.
  */
 void iwt_cq_defer(struct iwt_cq *cq, uint32_t bit)
 {
@@ -300,8 +302,8 @@ int iwt_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 
 /*
  * Arms a completion queue. The kernel clears the word arm when it raises the event. If the queue
- * is armed for any completion, a call for solicited completions does not change this. After a
- * number of events the kernel requires a system call to arm (IWT_RING_ARM_BY_CALL).
+ * is already armed for any completion, a call for solicited completions changes nothing. After a
+ * number of events the kernel requires a system call to arm the queue (IWT_RING_ARM_BY_CALL).
  */
 int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
@@ -309,7 +311,7 @@ int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	__u32 *arm = &cq->ring.ctl->arm;
 	__u32 none = IWT_CQ_ARM_NONE;
 
-	/* the caller may sleep after this call */
+	/* flush now, because the caller may sleep after this call */
 	iwt_cq_flush(cq);
 	if (solicited_only)
 		__atomic_compare_exchange_n(arm, &none, IWT_CQ_ARM_SOLICITED,
@@ -331,14 +333,15 @@ int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 }
 
 /*
- * Removes the completions of a destroyed queue pair, so that the program does not see its number
- * or its wr_ids afterwards. The entries between cons and prod belong to the process; the
- * remaining entries are moved up to prod.
+ * Removes the completions of a destroyed queue pair, so that the program sees neither the number
+ * of the queue pair nor its wr_ids afterwards. The entries between cons and prod belong to the
+ * process: this function moves the entries that remain towards prod.
  *
- * The kernel has added the last completion of the queue pair before the command that destroyed it
- * returned, so no completion can follow. Completions of another queue pair are not removed: a
- * queue pair may have been created since, but the kernel assigns numbers in turn, and would have
- * to create 1 << 24 queue pairs between that command and this call to assign the same number.
+ * The kernel has added the last completion of the queue pair before the command that destroyed
+ * the queue pair returned, so no completion can follow. Completions of a queue pair that was
+ * created since are not removed, because its number differs: the kernel assigns numbers in turn,
+ * and would have to create 1 << 24 queue pairs between that command and this call to assign the
+ * same number.
  */
 void iwt_cq_clean(struct iwt_cq *cq, uint32_t qp_num)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Polling by ibv_start_poll(), ibv_next_poll() and ibv_end_poll(). The lock is held from a
- * successful start to the end, which returns all read entries to the kernel.
+ * Polling by ibv_start_poll(), ibv_next_poll() and ibv_end_poll(). The lock of the queue is held
+ * from a successful start_poll to end_poll. end_poll returns all entries that were read to the
+ * kernel.
  */
 
 #include <errno.h>
@@ -61,7 +62,7 @@ static int iwt_next_poll(struct ibv_cq_ex *ibcq)
 		if (!ret && next == cq->polled)
 			ret = ENOENT;
 	}
-	/* the current completion remains current: end_poll consumes the completion */
+	/* the current completion does not change: end_poll consumes it */
 	if (ret)
 		return ret;
 
@@ -116,7 +117,7 @@ static uint32_t iwt_read_qp_num(struct ibv_cq_ex *ibcq)
 	return to_iwt_cq_ex(ibcq)->cqe->qp_num;
 }
 
-/* Connected queue pairs and iWARP ports have none of the following values: */
+/* Connected queue pairs and iWARP ports do not have the following values: */
 
 static uint32_t iwt_read_src_qp(struct ibv_cq_ex *ibcq)
 {
@@ -138,7 +139,7 @@ static uint8_t iwt_read_dlid_path_bits(struct ibv_cq_ex *ibcq)
 	return 0;
 }
 
-/* The time of the completion follows the entry if the queue was created with timestamps. */
+/* In a queue with timestamps, the time of a completion follows the entry of the completion. */
 static const struct iwt_cqe_time *iwt_cqe_time(const struct iwt_cq *cq)
 {
 	return (const struct iwt_cqe_time *)(cq->cqe + 1);
@@ -191,8 +192,9 @@ static void iwt_cq_set_poll_ops(struct iwt_cq *cq, uint64_t wc_flags)
 }
 
 /*
- * The flag to ignore an overrun is not supported: the kernel would have to overwrite entries that
- * the program has not yet read, and the indices of kernel and program would then differ.
+ * Checks the attributes of a new queue; returns 0 or an errno value. The flag to ignore an
+ * overrun is not supported: the kernel would have to overwrite entries that the program has not
+ * read yet, and then the indices of the kernel and of the program would differ.
  */
 static int iwt_cq_check(const struct ibv_cq_init_attr_ex *attr)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Resizing a completion queue. Only the entries move; the control words and the bits of posts
- * remain in the mapping with which the queue was created. From the command on, the kernel writes
- * each completion to the old and the new entries, until the process reports that the queue has
- * moved. So other threads may poll, arm and post all the time.
+ * Resizing a completion queue. Only the entries move; the control words and the bits of deferred
+ * posts remain in the mapping with which the queue was created. After the resize command, the
+ * kernel writes each completion to the old and the new entries, until the process reports that it
+ * uses the new entries (IWT_METHOD_CQ_RESIZED). So other threads may poll, arm and post all the
+ * time.
  */
 
 #include <errno.h>
@@ -14,7 +15,10 @@
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
 
-/* Reports the end of a resize to the kernel. The next resize first repeats a failed report. */
+/*
+ * Reports the end of a resize to the kernel. @flags: 0, or IWT_CQ_RESIZED_NOT if the resize has
+ * failed. If the report fails, the next resize first repeats it. Returns 0 or an errno value.
+ */
 static int iwt_cq_tell(struct iwt_cq *cq, uint32_t flags)
 {
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_RESIZED, 2);
@@ -27,7 +31,7 @@ static int iwt_cq_tell(struct iwt_cq *cq, uint32_t flags)
 	return cq->untold;
 }
 
-/* Maps the new entries. @next is the new ring, with the control words of the old one. */
+/* Maps the new entries. Sets @next to the new ring, with the control words of the old ring. */
 static int iwt_cq_map(struct iwt_cq *cq, const struct iwt_resize_cq_resp *resp,
 		      struct iwt_ring *next, struct iwt_map *map)
 {
@@ -49,9 +53,9 @@ static int iwt_cq_map(struct iwt_cq *cq, const struct iwt_resize_cq_resp *resp,
 }
 
 /*
- * Copies the old entries to the new ring, and switches to the new ring. The completions that the
- * kernel itself has written to the new ring are overwritten: after the command, threads may have
- * removed completions (iwt_cq_clean()), but only from the old ring.
+ * Copies the old entries to the new ring, and switches to the new ring. This also overwrites the
+ * completions that the kernel itself has written to the new ring: since the resize command,
+ * threads may have removed completions (iwt_cq_clean()), but only from the old ring.
  */
 static void iwt_cq_move(struct iwt_cq *cq, const struct iwt_ring *next)
 {
@@ -93,7 +97,7 @@ static int iwt_cq_resize(struct iwt_cq *cq, int cqe)
 	iwt_unmap(&cq->more);
 	cq->more = map;
 	ret = iwt_cq_tell(cq, 0);
-	/* until the report the kernel uses no more entries than the smaller ring has */
+	/* if the report fails, the kernel uses only as many entries as the smaller ring has */
 	if (ret && old_num < next.num)
 		cq->vcq.cq.cqe = old_num;
 
@@ -101,8 +105,9 @@ static int iwt_cq_resize(struct iwt_cq *cq, int cqe)
 }
 
 /*
- * The entry that the program reads between start_poll and end_poll must not move. If the queue
- * has a lock, the lock is held in between, and the resize waits for it.
+ * The entry that the program reads between start_poll and end_poll must not move. The program
+ * holds the lock of the queue in between, and the resize waits for the lock. A single-threaded
+ * queue does not use the lock, so the resize fails in between.
  */
 int iwt_resize_cq(struct ibv_cq *ibcq, int cqe)
 {

@@ -17,7 +17,7 @@
 #define IWT_FEATURES_KNOWN	(IWT_FEATURE_RFC7306 | IWT_FEATURE_DEFERRED | \
 				 IWT_FEATURE_WINDOWS)
 
-/* The kernel encodes the version as major << 32 | minor << 16 | patch. */
+/* The kernel encodes the version of the module as major << 32 | minor << 16 | patch. */
 static int iwt_query_device_ex(struct ibv_context *context,
 			       const struct ibv_query_device_ex_input *input,
 			       struct ibv_device_attr_ex *attr,
@@ -43,8 +43,8 @@ static int iwt_query_device_ex(struct ibv_context *context,
 }
 
 /*
- * The clock of completion timestamps, in nanoseconds. Other devices return the whole value in
- * tv_nsec, and programs may read only tv_nsec.
+ * Reads the clock of completion timestamps, in nanoseconds. The whole value is in tv_nsec, as for
+ * other devices: programs may read only tv_nsec.
  */
 static int iwt_query_rt_values(struct ibv_context *context,
 			       struct ibv_values_ex *values)

@@ -17,7 +17,7 @@ struct iwt_device {
 
 struct iwt_context {
 	struct verbs_context vctx;
-	/* the iwt_feature bits that kernel and provider support */
+	/* bits of enum iwt_feature that both the kernel and the provider support */
 	uint64_t features;
 };
 
@@ -33,15 +33,15 @@ struct iwt_pd {
 	struct ibv_pd pd;
 	/* number of parent domains that refer to this protection domain */
 	uint32_t parents;
-	/* parent domain only: its protection domain, and its thread domain if any */
+	/* only in a parent domain: its protection domain, and its thread domain or NULL */
 	struct iwt_pd *of;
 	struct iwt_td *td;
 };
 
 /*
- * A send queue, receive queue or shared receive queue. The lock guards all fields; the entries
- * from prod up to next are being written and do not yet belong to the kernel. In a thread domain
- * the lock is not used.
+ * A send queue, receive queue or shared receive queue. The lock guards all fields. The entries
+ * from prod up to next are being written and do not yet belong to the kernel. If single_threaded
+ * is set, because of a thread domain, the lock is not used.
  */
 struct iwt_wq {
 	struct iwt_ring ring;
@@ -49,15 +49,15 @@ struct iwt_wq {
 	bool single_threaded;
 	uint32_t prod;
 	uint32_t next;
-	/* the kernel's cons when it was last read */
+	/* value of the kernel's index cons when it was last read */
 	uint32_t cons;
 	uint32_t max_sge;
 };
 
-/* Action after entries were passed to the kernel. */
+/* What iwt_wq_publish() returns: the action that must follow. */
 enum iwt_news {
-	IWT_NEWS_NONE,		/* none: no entry was passed */
-	IWT_NEWS_QUIET,		/* none: the kernel polls the ring */
+	IWT_NEWS_NONE,		/* nothing to do: no entry was passed to the kernel */
+	IWT_NEWS_QUIET,		/* no doorbell: the kernel polls, or the post is deferred */
 	IWT_NEWS_RING,		/* ring the doorbell */
 };
 
@@ -66,14 +66,14 @@ struct iwt_qp {
 	struct iwt_wq sq;
 	struct iwt_wq rq;
 	uint32_t max_inline;
-	/* bits of the queue pair at its completion queues; see iwt_create_qp_resp */
+	/* numbers of the queue pair's bits in its completion queues: see iwt_create_qp_resp */
 	uint32_t send_bit;
 	uint32_t recv_bit;
-	/* the iwt_feature bits of the context */
+	/* features of the context: bits of enum iwt_feature */
 	uint64_t features;
 	bool sig_all;
 
-	/* between wr_start and wr_complete, guarded by sq.lock: */
+	/* valid between wr_start and wr_complete; guarded by sq.lock: */
 	struct iwt_send_wqe *wqe;
 	int wr_err;
 };
@@ -93,20 +93,20 @@ struct iwt_srq {
 	bool moving;
 };
 
-/* The lock guards the ring and cons; a single-threaded CQ does not use the lock. */
+/* The lock guards the ring and cons; if single_threaded is set, the lock is not used. */
 struct iwt_cq {
 	struct verbs_cq vcq;
 	struct iwt_ring ring;
 	pthread_spinlock_t lock;
 	bool single_threaded;
 	uint32_t cons;
-	/* number of unflushed posts without the doorbell; any thread increments it */
+	/* number of posts without a doorbell that are not flushed; any thread may increment it */
 	uint32_t unflushed;
 	/* bits of the queue pairs with such posts; the kernel clears the bits */
 	uint32_t *posted;
 	uint32_t posted_bits;
 
-	/* between start_poll and end_poll: */
+	/* valid between start_poll and end_poll: end of the completions, current completion */
 	uint32_t polled;
 	const struct iwt_cqe *cqe;
 
@@ -115,9 +115,9 @@ struct iwt_cq {
 	/* the entries with which the queue was created */
 	uint8_t *first_entries;
 	uint32_t first_num;
-	/* mapping of the entries in use, if they are not the first ones */
+	/* mapping of the entries in use, if first_entries are not in use */
 	struct iwt_map more;
-	/* error of the last report that a resize has ended, or 0; and its flags */
+	/* result of the last IWT_METHOD_CQ_RESIZED, 0 or an errno value; flags of this call */
 	int untold;
 	uint32_t untold_flags;
 };

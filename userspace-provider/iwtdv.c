@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * MPA startup on a socket of the program. This file sends and receives the frames, with the
- * rights of the program; the kernel composes and checks the frames (see rdma/iw_tcp-abi.h). Bytes
- * behind a frame are never read.
+ * MPA startup on a socket of the program. This file receives the frames of the peer and sends the
+ * frames of this end, with the rights of the program. The kernel composes and checks the frames,
+ * and sends a Reply that accepts (see rdma/iw_tcp-abi.h). Bytes behind a frame are never read.
  */
 
 #include <errno.h>
@@ -27,8 +27,8 @@
 #define IWT_KEY_LEN		16
 #define IWT_FLAG_REJECT		0x20
 #define IWT_FLAG_ENHANCED	0x10
-#define IWT_DEFAULT_TIMEOUT	15000
 /* Milliseconds. */
+#define IWT_DEFAULT_TIMEOUT	15000
 #define IWT_PAUSE		5
 
 static const char iwt_key_req[] = "MPA ID Req Frame";
@@ -55,10 +55,11 @@ static int64_t iwt_deadline(int timeout)
 }
 
 /*
- * poll() returns POLLERR immediately while the error queue of the socket is not empty
- * (SO_TIMESTAMPING, IP_RECVERR). Only the program may read this queue, and its entries are not
- * related to the requested events. So sleep for a short time; the caller then repeats its call,
- * which reports an error of the connection itself.
+ * Sleeps for IWT_PAUSE milliseconds, but at most for @left milliseconds. poll() returns POLLERR
+ * immediately while the error queue of the socket is not empty (SO_TIMESTAMPING, IP_RECVERR).
+ * Only the program may read the error queue, and its entries are not related to the events for
+ * which poll() waits. So sleep instead of poll(). The caller then repeats its call of send() or
+ * recv(), which also reports an error of the connection itself.
  */
 static void iwt_pause(int64_t left)
 {
@@ -71,7 +72,7 @@ static void iwt_pause(int64_t left)
 
 /*
  * Waits until @events may have occurred. A startup has one deadline, which received bytes do not
- * extend (RFC 5044 7.1.2 r10).
+ * extend (RFC 5044 7.1.2 r10). Returns 0, ETIMEDOUT after the deadline, or another errno value.
  */
 static int iwt_wait(int fd, short events, int64_t deadline)
 {
@@ -94,8 +95,8 @@ static int iwt_wait(int fd, short events, int64_t deadline)
 }
 
 /*
- * Waits before a method is called again after EAGAIN. The kernel may need more room in the send
- * buffer than poll() waits for.
+ * Waits before a method that has returned EAGAIN is called again. poll() may return although the
+ * send buffer has less room than the kernel needs, so this function also sleeps.
  */
 static int iwt_wait_room(int fd, int64_t deadline)
 {
@@ -137,7 +138,10 @@ static uint16_t iwt_get16(const uint8_t *p)
 	return p[0] << 8 | p[1];
 }
 
-/* Returns the known length of the frame in bytes; 0 if the received bytes are not a frame. */
+/*
+ * Returns the length of the frame in bytes, or of its header until the header is complete; 0 if
+ * the received bytes are not a frame.
+ */
 static size_t iwt_frame_need(const struct iwt_frame *f, const char *key)
 {
 	size_t known = f->len < IWT_KEY_LEN ? f->len : IWT_KEY_LEN;
@@ -192,8 +196,8 @@ static int iwt_recv_frame(int fd, const char *key, struct iwt_frame *f,
 }
 
 /*
- * After an invalid frame, or if no frame arrived before the deadline, the connection must not be
- * used any more (RFC 5044 7.1.2 r2, r3, r10).
+ * After an invalid frame, or if no frame has arrived before the deadline, the connection must not
+ * be used any more (RFC 5044 7.1.2 r2, r3, r10): then shut it down. Returns @err.
  */
 static int iwt_end_startup(int fd, int err)
 {
@@ -230,7 +234,7 @@ static int iwt_check_param(const struct iwtdv_conn_param *param)
 	return 0;
 }
 
-/* Calls a method; a kernel module without the method results in EOPNOTSUPP. */
+/* Calls a method. Returns 0 or an errno value: EOPNOTSUPP if the module lacks the method. */
 static int iwt_ioctl(struct ibv_context *context,
 		     struct ibv_command_buffer *cmd)
 {
@@ -239,7 +243,7 @@ static int iwt_ioctl(struct ibv_context *context,
 	return ret == EPROTONOSUPPORT ? EOPNOTSUPP : ret;
 }
 
-/* Sets the attributes that all methods of a queue pair have. */
+/* Sets the attributes that IWT_METHOD_MPA_REQUEST and IWT_METHOD_MPA_START have in common. */
 static void iwt_fill(struct ibv_command_buffer *cmd, const struct ibv_qp *qp,
 		     int fd, const struct iwtdv_conn_param *param,
 		     struct iwt_mpa_param *kernel)
@@ -263,7 +267,7 @@ static int iwt_make_request(struct ibv_qp *qp, int fd,
 	struct iwt_mpa_param kernel;
 	int ret;
 
-	/* rdma-core does not pass -1 to the kernel, which would return EBADF */
+	/* the kernel would return EBADF, but rdma-core does not pass -1 to the kernel */
 	if (fd == -1)
 		return EBADF;
 	iwt_fill(cmd, qp, fd, param, &kernel);
@@ -288,7 +292,7 @@ static uint32_t iwt_conn_flags(uint32_t flags)
 	       (flags & IWT_MPA_ENHANCED ? IWTDV_CONN_ENHANCED : 0);
 }
 
-/* The initiator passes the Reply, the responder passes NULL. */
+/* Switches the socket to RDMA. @rep: the received Reply of an initiator; NULL for a responder. */
 static int iwt_mpa_start(struct ibv_qp *qp, int fd,
 		      const struct iwtdv_conn_param *param,
 		      const void *req, size_t req_len,
@@ -320,7 +324,7 @@ static int iwt_mpa_start(struct ibv_qp *qp, int fd,
 	return 0;
 }
 
-/* As iwt_mpa_start(), but waits until the send buffer of TCP has room for a frame. */
+/* As iwt_mpa_start(), but waits until TCP's send buffer has room for a frame. */
 static int iwt_mpa_start_wait(struct ibv_qp *qp, int fd,
 			   const struct iwtdv_conn_param *param,
 			   const void *req, size_t req_len,
@@ -339,7 +343,7 @@ static int iwt_mpa_start_wait(struct ibv_qp *qp, int fd,
 	}
 }
 
-/* Returns the offset of the program's private data, which follow the depths if present. */
+/* Returns the offset of the private data, which follow IRD and ORD if the frame is enhanced. */
 static uint16_t iwt_pd_offset(const uint8_t *frame, size_t len)
 {
 	bool enhanced = frame[17] >= 2 && frame[16] & IWT_FLAG_ENHANCED &&
@@ -360,9 +364,9 @@ static void iwt_give_private_data(const struct iwt_frame *rep,
 
 /*
  * A program that was built with an older header has a shorter structure, and a program that was
- * built with a newer header a longer one. So only the members of the first version are always
- * set, and later members only if their bit is set in comp_mask. comp_mask returns the bits that
- * the library supports.
+ * built with a newer header has a longer structure. So the library always sets the members of the
+ * first version. It will set a later member only if the program has set the member's bit in
+ * comp_mask. On return comp_mask has the bits of the later members that the library has set.
  */
 static void iwt_clear_conn(struct iwtdv_conn *conn)
 {
@@ -427,7 +431,7 @@ int iwtdv_connect(struct ibv_qp *qp, int sockfd,
 		return ECONNREFUSED;
 	ret = iwt_mpa_start_wait(qp, sockfd, param, req.octets, req.len, &rep,
 			      deadline, conn);
-	/* the peer is already in RDMA mode: the socket can't be used for anything else */
+	/* the peer is already in RDMA mode: the socket can't be used for other data */
 	if (ret)
 		shutdown(sockfd, SHUT_RDWR);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * An extension of the verbs: switching to RDMA a TCP connection that the program has established
- * and used. See iwtdv(7). Link with -liw_tcp.
+ * An extension of the verbs: the program establishes and uses a TCP connection, and then switches
+ * this connection to RDMA. See iwtdv(7). Link with -liw_tcp.
  */
 #ifndef __IWTDV_H__
 #define __IWTDV_H__
@@ -17,16 +17,16 @@ extern "C" {
 #endif
 
 enum {
-	/* maximum private data; 4 bytes less with MPA revision 2 */
+	/* maximum private data in bytes; with MPA revision 2 the maximum is 508 */
 	IWTDV_MAX_PRIVATE_DATA = 512,
-	/* the peer does not negotiate this depth */
+	/* value of ird or ord: the peer does not negotiate this depth */
 	IWTDV_DEPTH_ANY = 0x3fff,
 };
 
 enum iwtdv_conn_flags {
 	/* in: use MPA revision 1 (RFC 5044), for a peer without RFC 6581 */
 	IWTDV_CONN_PLAIN = 1 << 0,
-	/* out: negotiated properties */
+	/* out: the CRC is used; markers in sent, received data; ird and ord are negotiated */
 	IWTDV_CONN_CRC = 1 << 1,
 	IWTDV_CONN_TX_MARKERS = 1 << 2,
 	IWTDV_CONN_RX_MARKERS = 1 << 3,
@@ -34,10 +34,11 @@ enum iwtdv_conn_flags {
 };
 
 /*
- * Later versions may add members to these structures. The program sets comp_mask to 0, or to the
- * bits of added members: in iwtdv_conn_param, the members that the program has set; in the other
- * structures, the members that the program requests. There the library returns the bits of the
- * members that it has set. No members have been added yet.
+ * Later versions may add members to these structures. Each added member will have a bit in
+ * comp_mask. In iwtdv_conn_param, the program sets the bits of the added members that it has set.
+ * In the other structures, the program sets the bits of the added members that it requests; on
+ * return, comp_mask has the bits of the members that the library has set. No members have been
+ * added yet, so the program sets comp_mask to 0.
  */
 
 struct iwtdv_conn_param {
@@ -63,10 +64,10 @@ struct iwtdv_conn {
 
 struct iwtdv_request {
 	uint64_t comp_mask;		/* in: 0 */
-	uint16_t ird;			/* depths that the peer requests, */
-	uint16_t ord;			/* or IWTDV_DEPTH_ANY */
+	uint16_t ird;			/* IRD that the peer requests, or IWTDV_DEPTH_ANY */
+	uint16_t ord;			/* ORD that the peer requests, or IWTDV_DEPTH_ANY */
 	uint16_t private_data_len;
-	uint16_t private_data_offset;	/* offset in frame */
+	uint16_t private_data_offset;	/* offset of the private data in frame */
 	uint16_t frame_len;
 	uint8_t frame[20 + IWTDV_MAX_PRIVATE_DATA];
 };

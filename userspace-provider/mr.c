@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions. All of their state is in the kernel.
+ * Memory regions. The kernel has all state of a region.
  */
 
 #include <errno.h>
@@ -62,7 +62,7 @@ int iwt_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
 	return ibv_cmd_advise_mr(pd, advice, flags, sg_list, num_sge);
 }
 
-/* The keys change: ibv_cmd_rereg_mr() sets the keys of the kernel's response. */
+/* The kernel changes the keys: ibv_cmd_rereg_mr() copies the new keys to @vmr. */
 int iwt_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr,
 		 size_t length, int access)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory windows. All of their state is in the kernel, except the key: this file increments the
- * key of a window of type 1, the program that of a window of type 2.
+ * Memory windows. The kernel has all state of a window. A new binding needs a new key byte in the
+ * rkey: this file increments it for a window of type 1, the program does so for a window of type
+ * 2.
  */
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Protection domains, thread domains and parent domains. The kernel has only protection domains:
- * in commands, a parent domain is replaced by its protection domain.
+ * a command for a parent domain contains the handle of its protection domain.
  */
 
 #include <errno.h>
@@ -89,9 +89,9 @@ int iwt_dealloc_td(struct ibv_td *ibtd)
 }
 
 /*
- * Allocators of the program are rejected: they would have to provide the memory of the queues,
- * but the kernel allocates this memory. pd_context is accepted and ignored, because it is only an
- * argument of those allocators.
+ * Checks the attributes of a new parent domain; returns 0 or an errno value. Allocators of the
+ * program are rejected: they would allocate the memory of the queues, but the kernel does so.
+ * pd_context is accepted and ignored, because it is only an argument of such allocators.
  */
 static int iwt_check_parent(struct ibv_context *context,
 			    const struct ibv_parent_domain_init_attr *attr)
@@ -123,7 +123,7 @@ iwt_alloc_parent_domain(struct ibv_context *context,
 		return NULL;
 
 	pd = to_iwt_pd(attr->pd);
-	/* a parent domain of a parent domain refers to the protection domain of the latter */
+	/* if attr->pd is a parent domain itself, refer to the protection domain of attr->pd */
 	if (pd->of)
 		pd = pd->of;
 	parent->of = pd;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Posting: the provider writes work requests into the shared rings, and calls the kernel only
- * when the kernel does not poll the ring.
+ * if the kernel does not poll the ring.
  */
 
 #include <assert.h>
@@ -42,8 +42,8 @@ void *iwt_wq_claim(struct iwt_wq *wq)
 }
 
 /*
- * Passes the entries that were claimed since the last call to the kernel. Returns the action that
- * the caller must perform. The caller holds the lock of the queue.
+ * Passes the entries that were claimed since the last call of this function to the kernel.
+ * Returns the action that the caller must perform. The caller holds the lock of the queue.
  */
 enum iwt_news iwt_wq_publish(struct iwt_wq *wq)
 {
@@ -54,8 +54,8 @@ enum iwt_news iwt_wq_publish(struct iwt_wq *wq)
 	iwt_store(&wq->ring.ctl->prod, wq->prod);
 
 	/*
-	 * The kernel sets the flag and then reads prod again: either the kernel reads
-	 * this prod, or this function reads the flag.
+	 * The kernel sets the flag and then reads prod again: so either the kernel
+	 * sees this value of prod, or this function sees the flag.
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
 
@@ -63,7 +63,7 @@ enum iwt_news iwt_wq_publish(struct iwt_wq *wq)
 		IWT_NEWS_RING : IWT_NEWS_QUIET;
 }
 
-/* Rings the doorbell: the kernel reads both queues. */
+/* Rings the doorbell: the kernel reads the send queue and the receive queue. */
 int iwt_qp_doorbell(struct iwt_qp *qp)
 {
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_QP, IWT_METHOD_QP_DOORBELL,
@@ -75,10 +75,11 @@ int iwt_qp_doorbell(struct iwt_qp *qp)
 }
 
 /*
- * Handles new entries in the send queue: rings the doorbell if @news requires it. Otherwise the
- * kernel polls the ring, or relies on this process to flush its posts. For the second case the
- * function notes the post in both completion queues; iwt_cq_flush() later tells the kernel of the
- * post if the case applies. The caller does not hold the lock of the queue.
+ * Performs the action @news after a post to the send queue: rings the doorbell if @news is
+ * IWT_NEWS_RING. If @news is IWT_NEWS_QUIET, the kernel polls the ring, or relies on this process
+ * to flush its posts. For the second case this function records the post in the completion queues
+ * of the queue pair. iwt_cq_flush() flushes later if IWT_RING_DEFERRED is set. The caller does
+ * not hold the lock of the queue. Returns 0 or an errno value.
  */
 int iwt_sq_tell(struct iwt_qp *qp, enum iwt_news news)
 {
@@ -97,7 +98,7 @@ int iwt_sq_tell(struct iwt_qp *qp, enum iwt_news news)
 	return 0;
 }
 
-/* Sets all fields of the header of a work request, without data. */
+/* Sets all fields of the header of a work request that has no data yet. */
 void iwt_wqe_start(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		   enum iwt_wr_opcode opcode, uint64_t wr_id,
 		   unsigned int send_flags)
@@ -124,9 +125,9 @@ static bool iwt_is_atomic(uint8_t opcode)
 }
 
 /*
- * Appends inline data. Returns EINVAL if the data are too long, and for a Read, an atomic
- * operation or a bind, which have no inline data; EOPNOTSUPP for payload in a Send with
- * immediate data, because RFC 7306 has no such message.
+ * Appends inline data to a work request. Returns 0; EINVAL if the data are too long, or if the
+ * operation has no inline data (a Read, an atomic operation, a bind); EOPNOTSUPP for payload in a
+ * Send with immediate data, because RFC 7306 has no such message.
  */
 int iwt_wqe_set_inline(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		       const void *addr, size_t length)
@@ -147,8 +148,9 @@ int iwt_wqe_set_inline(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 }
 
 /*
- * Sets the scatter/gather list. Returns as iwt_wqe_set_inline(). An atomic operation has exactly
- * one element, a bind has none.
+ * Sets the scatter/gather list of a work request. Returns 0; EINVAL if the number of elements is
+ * invalid: an atomic operation has exactly one element, and a bind has none; EOPNOTSUPP for
+ * payload in a Send with immediate data.
  */
 int iwt_wqe_set_sge(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		    const struct ibv_sge *sge, size_t num_sge)
@@ -183,8 +185,9 @@ void iwt_wqe_set_atomic(struct iwt_send_wqe *wqe, uint64_t data,
 }
 
 /*
- * Sets the range that a window will cover. Only the key byte of @rkey is used. Returns EINVAL if
- * the region is missing; the kernel checks all other fields.
+ * Sets the range that a window will cover, its access rights and its new key byte, which is the
+ * lowest byte of @rkey; the other bytes are ignored. Returns 0, or EINVAL if the range is not
+ * empty and @info has no region. The kernel checks all other fields.
  */
 int iwt_wqe_set_bind(struct iwt_send_wqe *wqe, const struct ibv_mw *mw,
 		     uint32_t rkey, const struct ibv_mw_bind_info *info)
@@ -205,7 +208,7 @@ int iwt_wqe_set_bind(struct iwt_send_wqe *wqe, const struct ibv_mw *mw,
 	return 0;
 }
 
-/* Returns the opcode of an operation of IWT_FEATURE_RFC7306; -1 if it does not exist. */
+/* Returns the IWT_WR_* opcode of an operation of IWT_FEATURE_RFC7306; -1 for any other @opcode. */
 static int iwt_rfc7306_opcode(enum ibv_wr_opcode opcode)
 {
 	switch (opcode) {
@@ -255,7 +258,7 @@ static int iwt_send_data(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 	if (!(wr->send_flags & IBV_SEND_INLINE))
 		return iwt_wqe_set_sge(qp, wqe, wr->sg_list, wr->num_sge);
 
-	/* set the inline flag even if the list has no data */
+	/* this sets the inline flag even if the list has no data */
 	ret = iwt_wqe_set_inline(qp, wqe, NULL, 0);
 	for (i = 0; !ret && i < wr->num_sge; i++) {
 		sge = &wr->sg_list[i];
@@ -276,7 +279,7 @@ static int iwt_send_bind(struct iwt_send_wqe *wqe, const struct ibv_send_wr *wr)
 				&wr->bind_mw.bind_info);
 }
 
-/* Sets the fields of an operation besides its data. */
+/* Sets the fields of the header that depend on the operation, and the operands of an atomic. */
 static void iwt_send_special(struct iwt_send_wqe *wqe,
 			     const struct ibv_send_wr *wr)
 {
@@ -393,8 +396,8 @@ static int iwt_recv_one(struct iwt_wq *rq, const struct ibv_recv_wr *wr)
 }
 
 /*
- * Writes a list of receives. Returns 0, or the error for which *@bad_wr was not written. The
- * caller holds the lock of the queue.
+ * Writes a list of receives into the ring. Returns 0 or an errno value; after an error, sets
+ * *@bad_wr to the first receive that was not written. The caller holds the lock of the queue.
  */
 int iwt_wq_put_recvs(struct iwt_wq *wq, struct ibv_recv_wr *wr,
 		     struct ibv_recv_wr **bad_wr)
@@ -412,7 +415,10 @@ int iwt_wq_put_recvs(struct iwt_wq *wq, struct ibv_recv_wr *wr,
 	return ret;
 }
 
-/* As iwt_post_send(); the kernel requests the doorbell when the queue pair is in error. */
+/*
+ * Errors as in iwt_post_send(). The kernel reads the ring when a message arrives, and requires
+ * the doorbell only to flush the receives of a queue pair in error.
+ */
 int iwt_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad_wr)
 {

@@ -8,7 +8,7 @@
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
 
-/* Checks the attributes of a new queue pair. */
+/* Checks the attributes of a new queue pair. Returns 0 or an errno value. */
 static int iwt_qp_check(const struct ibv_qp_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask,
@@ -36,7 +36,7 @@ int iwt_wq_init(struct iwt_wq *wq, int fd, const struct iwt_ring_desc *desc,
 
 	pthread_spin_init(&wq->lock, PTHREAD_PROCESS_PRIVATE);
 
-	/* a queue without entries does not exist */
+	/* a queue pair may lack this queue; then ring.ctl stays NULL */
 	if (!desc->num)
 		return 0;
 
@@ -77,12 +77,12 @@ static int iwt_qp_map(struct iwt_qp *qp, struct ibv_context *context,
 	uint32_t data;
 	int ret, err;
 
-	/* num_sge of an entry has 8 bits */
+	/* iwt_send_wqe.num_sge has 8 bits */
 	if (cap->max_send_sge > UINT8_MAX)
 		cap->max_send_sge = UINT8_MAX;
 	/*
-	 * num_sge and inline_len must never exceed an entry. The kernel enforces
-	 * their limits.
+	 * The lists and the inline data of requests must fit into an entry. So iwt_ring_map()
+	 * compares the stride with min_stride, which must not overflow below.
 	 */
 	if (cap->max_recv_sge > IWT_RING_MAX_STRIDE ||
 	    resp->max_inline > IWT_RING_MAX_STRIDE)
@@ -137,7 +137,7 @@ static struct iwt_qp *iwt_qp_new(struct ibv_context *context,
 			goto err_free;
 	}
 
-	/* create_flags is 0, and this command does not support the bit */
+	/* create_flags is 0, and ibv_cmd_create_qp_ex() does not support the bit for it */
 	attr->comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
 	ret = ibv_cmd_create_qp_ex(context, &qp->vqp, attr, &cmd.ibv_cmd,
 				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
@@ -225,7 +225,7 @@ int iwt_destroy_qp(struct ibv_qp *ibqp)
 	if (ret)
 		return ret;
 
-	/* iwt_cq_clean() explains why no completion can be added in between */
+	/* no completion of the queue pair can follow: see iwt_cq_clean() */
 	iwt_cq_clean(to_iwt_cq(ibqp->send_cq), ibqp->qp_num);
 	if (ibqp->recv_cq != ibqp->send_cq)
 		iwt_cq_clean(to_iwt_cq(ibqp->recv_cq), ibqp->qp_num);

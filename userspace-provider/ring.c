@@ -10,7 +10,7 @@
 /* Maximum number of entries; a response with more entries is invalid. */
 #define IWT_RING_MAX_ENTRIES	(1u << 24)
 
-/* @head: number of bytes before the entries */
+/* Is the kernel's description of a queue valid? @head: number of bytes before the entries */
 static bool iwt_ring_desc_ok(const struct iwt_ring_desc *desc, uint32_t head)
 {
 	if (!desc->num || desc->num > IWT_RING_MAX_ENTRIES ||
@@ -64,8 +64,8 @@ void iwt_ring_unmap(struct iwt_ring *ring)
 }
 
 /*
- * As iwt_ring_map(), but maps only entries: @ring keeps its control words, and @map is set to the
- * new mapping.
+ * As iwt_ring_map(), but maps only entries: @ring keeps its control words. Sets @map to the new
+ * mapping.
  */
 int iwt_ring_map_entries(struct iwt_ring *ring, struct iwt_map *map, int fd,
 			 const struct iwt_ring_desc *desc)

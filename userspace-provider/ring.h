@@ -57,13 +57,13 @@ static inline void *iwt_ring_entry(const struct iwt_ring *ring, uint32_t index)
 	return ring->entries + (size_t)(index & (ring->num - 1)) * ring->stride;
 }
 
-/* Later loads read all data that the other side wrote before it stored *word. */
+/* Loads *word. Later loads see all data that the other side wrote before it stored *word. */
 static inline uint32_t iwt_load(const __u32 *word)
 {
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-/* When the other side reads this value, it also reads all data written before this store. */
+/* Stores @value. If the other side loads it, it also sees all data written before this store. */
 static inline void iwt_store(__u32 *word, uint32_t value)
 {
 	__atomic_store_n(word, value, __ATOMIC_RELEASE);

@@ -10,7 +10,7 @@
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
 
-/* Sets @desc from the kernel's response; EPROTO if an entry can't contain @max_sge elements. */
+/* Sets @desc from the kernel's response. Returns 0, or EPROTO if @max_sge is invalid. */
 static int iwt_srq_desc(struct iwt_ring_desc *desc,
 			const struct iwt_create_srq_resp *resp,
 			uint32_t max_sge)
@@ -51,7 +51,7 @@ static int iwt_srq_map(struct iwt_srq *srq, int fd,
 	return ret;
 }
 
-/* libibverbs rejects shared receive queues of other types than the basic one. */
+/* Creates a queue of the basic type; libibverbs rejects all other types. */
 struct ibv_srq *iwt_create_srq(struct ibv_pd *pd,
 			       struct ibv_srq_init_attr *attr)
 {
@@ -87,7 +87,7 @@ err_free:
 	return NULL;
 }
 
-/* Allocates and maps a ring for another size, which the queue does not yet use. */
+/* Allocates and maps a ring for another size. The queue does not use this ring yet. */
 static int iwt_srq_new_ring(struct iwt_srq *srq, uint32_t max_wr,
 			    struct iwt_ring *ring)
 {
@@ -110,7 +110,7 @@ static int iwt_srq_new_ring(struct iwt_srq *srq, uint32_t max_wr,
 	return ret;
 }
 
-/* @moving: threads that post must wait from now on; else they may continue. */
+/* @moving: true: from now on threads that post must wait; false: these threads may continue. */
 static void iwt_srq_set_moving(struct iwt_srq *srq, bool moving)
 {
 	pthread_spin_lock(&srq->rq.lock);
@@ -127,8 +127,8 @@ static int iwt_srq_command(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 }
 
 /*
- * The new ring is mapped before the kernel moves the queue to it: after the move no step can
- * fail. The indices do not change. The caller holds @change.
+ * Maps the new ring before the kernel moves the queue to this ring: no step after the move can
+ * fail. The indices do not change. The caller holds srq->change.
  */
 static int iwt_srq_resize(struct iwt_srq *srq, struct ibv_srq_attr *attr,
 			  int mask)

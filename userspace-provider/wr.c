@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Posting by ibv_wr_*(). The lock of the send queue is held from wr_start to wr_complete or
- * wr_abort. An error in between is stored for wr_complete, which then posts no work request;
- * qp->wqe is NULL after the error.
+ * wr_abort. qp->wr_err stores an error in between: wr_complete then posts no work request and
+ * returns the error. qp->wqe is NULL after the error.
  */
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static int iwt_wr_complete(struct ibv_qp_ex *ibqp)
 	return iwt_sq_tell(qp, news);
 }
 
-/* Returns the new work request, or NULL after an error. */
+/* Begins a work request. Returns its entry in the ring, or NULL after an error. */
 static struct iwt_send_wqe *iwt_wr_next(struct ibv_qp_ex *ibqp,
 					enum iwt_wr_opcode opcode)
 {
@@ -265,7 +265,7 @@ static void iwt_qp_set_rfc7306_ops(struct ibv_qp_ex *ex, uint64_t send_ops)
 		ex->wr_atomic_fetch_add = iwt_wr_atomic_fetch_add;
 }
 
-/* Returns EOPNOTSUPP if @send_ops contains an unsupported operation. */
+/* Returns 0, or EOPNOTSUPP if @send_ops contains an operation that is not supported. */
 int iwt_qp_set_wr_ops(struct iwt_qp *qp, uint64_t send_ops)
 {
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;

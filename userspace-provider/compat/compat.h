@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The provider is written for the newest libibverbs. This header supplies what older ones lack;
- * the probes decide, and versions are never compared. release/resolve-provider.sed removes all
- * uses of this header for rdma-core's own tree.
+ * The provider is written for the newest libibverbs. This header supplies the parts that older
+ * versions of libibverbs lack. The snippets in probes/ determine which parts are missing: the build
+ * never compares versions. release/patches removes all uses of this header in the patches for
+ * rdma-core.
  */
 #ifndef IW_TCP_COMPAT_H
 #define IW_TCP_COMPAT_H
@@ -44,9 +45,10 @@ compat_create_cq_ex(struct ibv_context *context,
 
 #ifndef IWT_HAS_REG_DMABUF_DRIVER
 /*
- * This is the library's own function, with the last argument that it lacks. Libraries with this
- * argument and without it have the same version of private symbols, so the library that loads
- * the provider may be one that reads the argument. The others ignore it.
+ * Declare the library's own function with a last argument, which the header of the library lacks.
+ * Libraries whose function has this argument, and libraries whose function does not have it, have
+ * the same version of private symbols. So the library that loads the provider may read the
+ * argument; a library without the argument ignores it.
  */
 int compat_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 			 uint64_t iova, int fd, int access,
@@ -56,7 +58,7 @@ int compat_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 #define ibv_cmd_reg_dmabuf_mr compat_reg_dmabuf_mr
 #endif
 
-/* The kernel reports the speed of the net device. */
+/* An operation that reports the speed of the net device. */
 #ifdef IWT_HAS_PORT_SPEED
 #define COMPAT_QUERY_PORT_SPEED .query_port_speed = ibv_cmd_query_port_speed,
 #else

@@ -131,7 +131,7 @@ static int tcp(const char *host, const char *port)
 	return accept(fd, NULL, NULL);
 }
 
-/* Reads one line, and no octet behind it, which may be an octet of MPA. */
+/* Reads one line, and no byte behind the line: that byte may belong to an MPA frame. */
 static void read_line(int fd, char *line, size_t size)
 {
 	size_t len = 0;
@@ -179,7 +179,7 @@ static void ask(int fd)
 		return;
 	err = iwtdv_connect(qp, fd, &param, &conn);
 	if (err == ECONNREFUSED)
-		return;		/* a real program goes on in text */
+		return;		/* a real program would continue with text over TCP */
 	if (err)
 		fail("iwtdv_connect", err);
 	say_by_rdma("hello");

@@ -57,12 +57,12 @@ enum iwt_ring_flags {
 	 *
 	 * A process that posts and need not ring the doorbell MUST set the bit
 	 * of the queue pair, after the barrier, if the bit is not set. The bits
-	 * follow the entries of the completion queue, in 32-bit words: bit n is
-	 * the bit 1 << (n % 32) of word n / 32. A process that has set a bit
-	 * MUST call IWT_METHOD_CQ_POLL when it finds the completion queue
-	 * empty, and SHOULD call this method after many posts. The kernel then
-	 * clears the bits, and executes the posted requests of each queue pair
-	 * whose bit was set.
+	 * follow the entries in the first mapping of the completion queue, in
+	 * 32-bit words: bit n is the bit 1 << (n % 32) of word n / 32. A process
+	 * that has set a bit MUST call IWT_METHOD_CQ_POLL when it finds the
+	 * completion queue empty, and SHOULD call this method after many posts.
+	 * The kernel then clears the bits, and executes the posted requests of
+	 * each queue pair whose bit was set.
 	 */
 	IWT_RING_DEFERRED	= 1 << 2,
 	/*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* ibv_cmd_create_cq_ex() may pass the memory of the entries to the kernel. */
+/* Feature: ibv_cmd_create_cq_ex() has an argument for memory of the entries. */
 #include <infiniband/driver.h>
 
 int probe(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* ibv_cmd_get_context() may pass open files to the kernel. */
+/* Feature: ibv_cmd_get_context() has an argument for open files. */
 #include <infiniband/driver.h>
 
 int probe(struct verbs_context *context, struct ibv_get_context *cmd,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* ibv_cmd_reg_dmabuf_mr() may pass attributes of the provider to the kernel. */
+/* Feature: ibv_cmd_reg_dmabuf_mr() has an argument for attributes of the provider. */
 #include <infiniband/driver.h>
 
 int probe(struct ibv_pd *pd, struct verbs_mr *vmr);

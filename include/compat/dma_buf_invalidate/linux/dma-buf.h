@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* In this kernel the callback is called move_notify. Exporters that revoke memory call it, too. */
+/* The old name of the callback is move_notify. Exporters that revoke memory call it, too. */
 #ifndef COMPAT_DMA_BUF_INVALIDATE_H
 #define COMPAT_DMA_BUF_INVALIDATE_H
 
