@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Polling by ibv_start_poll(), ibv_next_poll() and ibv_end_poll(). The lock of the queue is held
- * from a successful start_poll to end_poll. end_poll returns all entries that were read to the
- * kernel.
+ * from a successful start_poll to end_poll. end_poll advances the consumer index past all entries
+ * that were read.
  */
 
 #include <errno.h>

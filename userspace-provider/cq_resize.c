@@ -17,7 +17,8 @@
 
 /*
  * Reports the end of a resize to the kernel. @flags: 0, or IWT_CQ_RESIZED_NOT if the resize has
- * failed. If the report fails, the next resize first repeats it. Returns 0 or an errno value.
+ * failed. If the report fails, the next resize first repeats the report. Returns 0 or an errno
+ * value.
  */
 static int iwt_cq_tell(struct iwt_cq *cq, uint32_t flags)
 {

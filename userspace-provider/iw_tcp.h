@@ -33,8 +33,9 @@ struct iwt_pd {
 	struct ibv_pd pd;
 	/* number of parent domains that refer to this protection domain */
 	uint32_t parents;
-	/* only in a parent domain: its protection domain, and its thread domain or NULL */
+	/* parent domain: its protection domain; protection domain: NULL */
 	struct iwt_pd *of;
+	/* parent domain: its thread domain, or NULL */
 	struct iwt_td *td;
 };
 
@@ -73,8 +74,9 @@ struct iwt_qp {
 	uint64_t features;
 	bool sig_all;
 
-	/* valid between wr_start and wr_complete; guarded by sq.lock: */
+	/* valid between wr_start and wr_complete, guarded by sq.lock: current request, or NULL */
 	struct iwt_send_wqe *wqe;
+	/* as wqe: errno value for wr_complete, or 0 */
 	int wr_err;
 };
 
@@ -106,8 +108,9 @@ struct iwt_cq {
 	uint32_t *posted;
 	uint32_t posted_bits;
 
-	/* valid between start_poll and end_poll: end of the completions, current completion */
+	/* valid between start_poll and end_poll: index behind the available completions */
 	uint32_t polled;
+	/* valid between start_poll and end_poll: current completion */
 	const struct iwt_cqe *cqe;
 
 	/* serializes resizes; guards the fields below */
@@ -117,8 +120,9 @@ struct iwt_cq {
 	uint32_t first_num;
 	/* mapping of the entries in use, if first_entries are not in use */
 	struct iwt_map more;
-	/* result of the last IWT_METHOD_CQ_RESIZED, 0 or an errno value; flags of this call */
+	/* result of the last call of IWT_METHOD_CQ_RESIZED: 0 or an errno value */
 	int untold;
+	/* flags of this call */
 	uint32_t untold_flags;
 };
 

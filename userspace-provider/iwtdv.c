@@ -58,8 +58,8 @@ static int64_t iwt_deadline(int timeout)
  * Sleeps for IWT_PAUSE milliseconds, but at most for @left milliseconds. poll() returns POLLERR
  * immediately while the error queue of the socket is not empty (SO_TIMESTAMPING, IP_RECVERR).
  * Only the program may read the error queue, and its entries are not related to the events for
- * which poll() waits. So sleep instead of poll(). The caller then repeats its call of send() or
- * recv(), which also reports an error of the connection itself.
+ * which poll() waits. So this function sleeps instead. The caller then repeats its system
+ * call, which also reports an error of the connection itself.
  */
 static void iwt_pause(int64_t left)
 {

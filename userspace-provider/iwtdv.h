@@ -26,10 +26,13 @@ enum {
 enum iwtdv_conn_flags {
 	/* in: use MPA revision 1 (RFC 5044), for a peer without RFC 6581 */
 	IWTDV_CONN_PLAIN = 1 << 0,
-	/* out: the CRC is used; markers in sent, received data; ird and ord are negotiated */
+	/* out: FPDUs have a CRC */
 	IWTDV_CONN_CRC = 1 << 1,
+	/* out: the data that this end sends have markers */
 	IWTDV_CONN_TX_MARKERS = 1 << 2,
+	/* out: the data that the peer sends have markers */
 	IWTDV_CONN_RX_MARKERS = 1 << 3,
+	/* out: both ends agreed on ird and ord (RFC 6581) */
 	IWTDV_CONN_ENHANCED = 1 << 4,
 };
 

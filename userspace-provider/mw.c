@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Memory windows. The kernel has all state of a window. A new binding needs a new key byte in the
- * rkey: this file increments it for a window of type 1, the program does so for a window of type
- * 2.
+ * rkey: this file increments the byte for a window of type 1, the program does so for a window of
+ * type 2.
  */
 
 #include <errno.h>

@@ -90,8 +90,8 @@ int iwt_dealloc_td(struct ibv_td *ibtd)
 
 /*
  * Checks the attributes of a new parent domain; returns 0 or an errno value. Allocators of the
- * program are rejected: they would allocate the memory of the queues, but the kernel does so.
- * pd_context is accepted and ignored, because it is only an argument of such allocators.
+ * program are rejected: they would allocate the memory of the queues, but the kernel allocates
+ * it. pd_context is accepted and ignored, because it is only an argument of such allocators.
  */
 static int iwt_check_parent(struct ibv_context *context,
 			    const struct ibv_parent_domain_init_attr *attr)

@@ -42,8 +42,8 @@ void *iwt_wq_claim(struct iwt_wq *wq)
 }
 
 /*
- * Passes the entries that were claimed since the last call of this function to the kernel.
- * Returns the action that the caller must perform. The caller holds the lock of the queue.
+ * Passes to the kernel the entries that were claimed since this function was last called. Returns
+ * the action that the caller must perform. The caller holds the lock of the queue.
  */
 enum iwt_news iwt_wq_publish(struct iwt_wq *wq)
 {
@@ -208,7 +208,7 @@ int iwt_wqe_set_bind(struct iwt_send_wqe *wqe, const struct ibv_mw *mw,
 	return 0;
 }
 
-/* Returns the IWT_WR_* opcode of an operation of IWT_FEATURE_RFC7306; -1 for any other @opcode. */
+/* Returns the IWT_WR_* opcode of an operation of IWT_FEATURE_RFC7306; -1 for other opcodes. */
 static int iwt_rfc7306_opcode(enum ibv_wr_opcode opcode)
 {
 	switch (opcode) {
@@ -279,7 +279,7 @@ static int iwt_send_bind(struct iwt_send_wqe *wqe, const struct ibv_send_wr *wr)
 				&wr->bind_mw.bind_info);
 }
 
-/* Sets the fields of the header that depend on the operation, and the operands of an atomic. */
+/* Sets the operation's own fields of the header, and the operands of an atomic operation. */
 static void iwt_send_special(struct iwt_send_wqe *wqe,
 			     const struct ibv_send_wr *wr)
 {
@@ -416,8 +416,8 @@ int iwt_wq_put_recvs(struct iwt_wq *wq, struct ibv_recv_wr *wr,
 }
 
 /*
- * Errors as in iwt_post_send(). The kernel reads the ring when a message arrives, and requires
- * the doorbell only to flush the receives of a queue pair in error.
+ * Reports errors as iwt_post_send() does. The kernel reads the ring when a message arrives, and
+ * requires the doorbell only to flush the receives of a queue pair in error.
  */
 int iwt_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad_wr)

@@ -63,7 +63,7 @@ static inline uint32_t iwt_load(const __u32 *word)
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-/* Stores @value. If the other side loads it, it also sees all data written before this store. */
+/* Stores @value. A side that loads @value also sees all data written before this store. */
 static inline void iwt_store(__u32 *word, uint32_t value)
 {
 	__atomic_store_n(word, value, __ATOMIC_RELEASE);

@@ -5,10 +5,10 @@
  *
  * Each queue is one mmap()ed object: a struct iwt_ring_ctl in the first IWT_RING_CTL_SIZE bytes,
  * then the entries. The number of entries is a power of two, and all entries have the same size,
- * the stride. Indices are free-running 32-bit numbers: the entry of index i is entry number i %
- * (number of entries). The entries of a completion queue are followed by one bit for each queue
- * pair that uses the completion queue (see IWT_RING_DEFERRED). The kernel keeps private copies of
- * all data that it depends on, and reads each work request once.
+ * the stride. Indices are free-running 32-bit numbers. The position of an entry is its index
+ * modulo the number of entries. The entries of a completion queue are followed by one bit for
+ * each queue pair that uses the completion queue (see IWT_RING_DEFERRED). The kernel keeps
+ * private copies of all data that it depends on, and reads each work request once.
  */
 #ifndef _UAPI_RDMA_IW_TCP_ABI_H
 #define _UAPI_RDMA_IW_TCP_ABI_H
@@ -282,8 +282,8 @@ struct iwt_create_cq_resp {
  * process need not do anything. Otherwise the process switches to other entries. If mmap_length
  * is zero, these entries are behind the control words, in the first mapping of the queue.
  * Otherwise they are at the beginning of a new mapping. The process maps the new entries, copies
- * the completions from cons up to prod to them, and calls IWT_METHOD_CQ_RESIZED. Until this call
- * the kernel writes each completion to the old and to the new entries.
+ * the completions between cons and prod into the new entries, and calls IWT_METHOD_CQ_RESIZED.
+ * Until this call the kernel writes each completion to the old and to the new entries.
  */
 struct iwt_resize_cq_resp {
 	__aligned_u64 mmap_offset;

@@ -66,7 +66,7 @@ struct iwt_raw_cq {
 	struct iwt_raw_head head;
 	__u32 entries;
 	__u32 produced;
-	__u32 consumed;		/* the program writes this index, and may write any value */
+	__u32 consumed;		/* a process writes this index, and may write any value */
 	__u32 flags;		/* enum iwt_ring_flags */
 };
 
@@ -91,7 +91,7 @@ struct iwt_raw_srq {
 	__u32 flags;		/* enum iwt_raw_srq_flags */
 	__u32 entries;
 	__u32 max_sge;
-	__u32 posted;		/* the program writes this index, and may write any value */
+	__u32 posted;		/* a process writes this index, and may write any value */
 	__u32 taken;
 	__u32 limit;		/* 0: no limit, or the event of the limit was raised */
 };

@@ -4,9 +4,9 @@
  *
  * A process may send any command to rdma_cm at any time. There are two kinds of calls to which
  * iw_cm reacts by BUG(). First, a second accept or reject of a Request, before iw_cm has handled
- * the event ESTABLISHED. Second, a disconnect or destroy after an accept or reject of a
- * connection that is still being set up: such an accept or reject ends the wait for the peer, and
- * leaves iw_cm in an unexpected state. So for the connections of a process,
+ * the event ESTABLISHED. Second, an accept or reject of a connection that is still being set up:
+ * this call ends the wait for the peer, and the next disconnect or destroy finds iw_cm in an
+ * unexpected state. So for the connections of a process,
  *
  * - an accept returns only when iw_cm has reached its state ESTABLISHED;
  * - until a connect has finished, the port number of the rdma_cm_id is 0: rdma_cm finds no

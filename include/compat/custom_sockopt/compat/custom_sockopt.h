@@ -4,7 +4,7 @@
 
 #include <linux/net.h>
 
-/* In this kernel, setsockopt(2) never calls the operations of a socket for SOL_SOCKET. */
+/* In this kernel, setsockopt(2) of SOL_SOCKET does not call the operations of a TCP socket. */
 static inline void compat_sock_custom_sockopt(struct socket *sock)
 {
 }
