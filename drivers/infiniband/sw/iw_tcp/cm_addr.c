@@ -197,9 +197,9 @@ static const struct net_device *vrf_member(const struct iwt_dev *dev, struct net
  * @local: local address of the socket
  * @peer: the peer's address, or @local for a listener
  *
- * If @peer is a link-local address, this is the interface of @peer. Otherwise the interface is
- * the VRF of
- * @local: only a socket that is bound to a VRF can use an address of the VRF. Any context.
+ * For a link-local @peer, the result is the interface of @peer. Otherwise it is the VRF to which
+ * the address @local belongs, because only a socket that is bound to a VRF can use an address of
+ * the VRF. Any context.
  *
  * Return: the index of the interface, or 0 if the socket must not be bound.
  */

@@ -7,12 +7,12 @@
  * driver; only the Reply of a responder that accepts is sent by the driver. The socket stays an
  * ordinary socket until the driver has checked the frames. So this file never waits for a peer.
  * If the driver finds the frames unsuitable, or if one end rejects, the socket is unchanged. The
- * process may exit at any time. This file determines the contents of the frames that this end
- * sends from the settings of the link.
+ * process may exit at any time. The settings of the link determine the contents of the frames
+ * that this end sends.
  *
  * After the takeover of the socket the connection has an endpoint, as connections of iw_cm do,
- * but its events are not reported. When the connection ends, the process only sees that its queue
- * pair enters the error state.
+ * but no events are reported. When the connection ends, the process only sees that its queue pair
+ * enters the error state.
  */
 #include "cm.h"
 

@@ -199,7 +199,7 @@ void iwt_half_open_add(struct iwt_ep *ep)
 
 /**
  * iwt_half_open_del() - remove an endpoint that is not half-open any more from its listener
- * @ep: endpoint, locked; nothing is done if it has no listener or is not in the listener's list
+ * @ep: endpoint, locked; may be an endpoint that is in no list of a listener
  */
 void iwt_half_open_del(struct iwt_ep *ep)
 {
@@ -385,13 +385,15 @@ void iwt_ep_abandon(struct iwt_ep *ep)
 
 /**
  * iwt_ep_finish() - remove an endpoint from its device, and drop the first reference
- * @ep: endpoint in CLOSED, called by its last work; may be freed when this function returns
+ * @ep: endpoint in CLOSED; may be freed when this function returns
+ *
+ * The last work of the endpoint calls this function.
  */
 void iwt_ep_finish(struct iwt_ep *ep)
 {
 	if (ep->id) {
 		xa_erase(&eps, ep->id);
-		/* when this was the last endpoint, the device may be freed */
+		/* after this decrement the device may be freed */
 		atomic_dec(&ep->dev->n_eps);
 		wake_up_all(&ep_gone);
 	}

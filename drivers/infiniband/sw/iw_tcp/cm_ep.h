@@ -87,8 +87,8 @@ struct net_device;
 #define IWT_CM_ORPHAN_MS	60000
 
 /*
- * If the backlog of a listener is full, iw_cm refuses the report of a Request: delay until the
- * driver reports the Request again, in milliseconds, and maximum number of such reports.
+ * If the backlog of a listener is full, iw_cm refuses the report of a Request. The driver then
+ * reports the Request again after IWT_CM_REPORT_MS, at most IWT_CM_REPORT_TRIES times.
  */
 #define IWT_CM_REPORT_MS	20
 #define IWT_CM_REPORT_TRIES	500

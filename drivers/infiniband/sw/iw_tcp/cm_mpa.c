@@ -403,7 +403,7 @@ static void send_terminate(struct iwt_ep *ep, u32 err)
 	iwt_cause_term(ep->dev, true, err);
 }
 
-/* End a startup whose Reply is unfit. Only enhanced startup allows a Terminate (RFC 6581 9.3). */
+/* This end can't use the Reply. Only enhanced startup allows a Terminate (RFC 6581 9.3). */
 static void unfit(struct iwt_ep *ep, u32 term_err, int status)
 	__must_hold(&ep->lock)
 {

@@ -75,8 +75,8 @@ void iwt_listen_end_reports(struct iwt_listen *l)
 }
 
 /*
- * iw_cm stores at most as many unanswered Requests of a listener as its backlog. If the backlog
- * is full, do not reject the peer: the peer waits, and the work reports the Request again later.
+ * The backlog of a listener limits how many unanswered Requests iw_cm stores. If the backlog is
+ * full, do not reject the peer: the peer waits, and the work reports the Request again later.
  */
 static void wait_to_report(struct iwt_ep *ep)
 {

@@ -132,7 +132,7 @@ static int parse_seconds(const char *text, u16 *seconds)
 	return 0;
 }
 
-/* TCP sets the ECN bits (RFC 3168) itself. */
+/* A value with ECN bits is invalid: TCP itself sets these bits (RFC 3168). */
 static int parse_tos(const char *text, u8 *tos)
 {
 	u8 n;
