@@ -215,7 +215,7 @@ void iwt_cq_remind(struct iwt_cq *cq)
 		iwt_cq_arm(cq, IWT_CQ_ARM_AT_ONCE);
 }
 
-/* Requests the kernel to run the engines of the queue pairs whose bits are set. */
+/* Makes the kernel execute the posted requests of the queue pairs whose bits are set. */
 static void iwt_cq_call(struct iwt_cq *cq)
 {
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_POLL, 1);

@@ -410,7 +410,7 @@ enum iwt_device_method {
 /* Attributes of the methods IWT_METHOD_MPA_*. Frames begin with a header of 20 bytes. */
 enum iwt_mpa_attr {
 	IWT_ATTR_MPA_QP = 1U << UVERBS_ID_NS_SHIFT,
-	IWT_ATTR_MPA_FD,		/* in: the socket */
+	IWT_ATTR_MPA_FD,		/* in: descriptor of the socket */
 	IWT_ATTR_MPA_PARAM,		/* in: struct iwt_mpa_param */
 	IWT_ATTR_MPA_PRIVATE_DATA,	/* in, optional */
 	IWT_ATTR_MPA_REQUEST,		/* in: a whole frame */

@@ -93,7 +93,7 @@ struct net_device;
 #define IWT_CM_REPORT_MS	20
 #define IWT_CM_REPORT_TRIES	500
 
-/* Maximum private data that iw_cm can deliver: its length field has 8 bits. */
+/* Maximum private data in bytes that iw_cm can deliver: iw_cm_event.private_data_len is a u8. */
 #define IWT_CM_PD_MAX		255
 
 /* Events that the work has to handle; bit numbers in ep->bits. */

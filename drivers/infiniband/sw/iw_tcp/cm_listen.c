@@ -64,7 +64,7 @@
  * @node: entry in the table of ports
  * @net: namespace of the listeners; the socket keeps it alive
  * @addr: address and options of the socket
- * @lock: guards the members marked __guarded_by(&lock); see cm_ep.h
+ * @lock: guards the members marked __guarded_by(&lock); cm_ep.h describes the order of the locks
  * @sock: socket, NULL when it has been closed
  * @accepting: the work uses @sock without the lock
  * @accepted: completed when @accepting ends after close_port() has set @sock to NULL
@@ -245,7 +245,7 @@ static struct iwt_sock *begin_accept(struct iwt_port *port)
 	return sock;
 }
 
-/* Return: whether the port is still open */
+/* Return: true if the port is still open. */
 static bool end_accept(struct iwt_port *port)
 {
 	bool open;

@@ -386,7 +386,7 @@ static void store_arm(struct iwt_cq *cq, bool solicited)
 		WRITE_ONCE(*arm, IWT_CQ_ARM_ANY);
 	else if (READ_ONCE(*arm) != IWT_CQ_ARM_ANY)
 		WRITE_ONCE(*arm, IWT_CQ_ARM_SOLICITED);
-	smp_mb(); /* see above */
+	smp_mb(); /* pairs with is_armed() */
 }
 
 /**

@@ -31,7 +31,7 @@
 #include "stats_qp.h"
 #include "verbs.h"
 
-/* Milliseconds between two checks whether all clients know of a device that has moved. */
+/* Milliseconds until do_came() tries again to acquire unregistration_lock. */
 #define CAME_RETRY_MS	20
 /* A device logs at most MEMLOCK_BURST messages about RLIMIT_MEMLOCK in MEMLOCK_PERIOD jiffies. */
 #define MEMLOCK_BURST	3

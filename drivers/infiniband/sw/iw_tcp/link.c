@@ -17,7 +17,7 @@
 #include "device.h"
 #include "stats.h"
 
-/* Held from the check that a net device has no link until the link is registered. */
+/* newlink() holds this mutex from the check for an existing link until the link is registered. */
 static DEFINE_MUTEX(add_mutex);
 
 /* Find the device on @netdev. Return: the device with a reference, or NULL. */
