@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RLIMIT_MEMLOCK is the limit that programs exceed most often, and they report it as "Cannot
- * allocate memory". So the kernel's log names the limit.
+ * Programs exceed the limit RLIMIT_MEMLOCK more often than any other limit, and then print only
+ * "Cannot allocate memory" (ENOMEM). So this file writes a message about RLIMIT_MEMLOCK to the
+ * kernel's log.
  */
 #include "memlock.h"
 
@@ -22,18 +23,21 @@ bool iwt_memlock_unlimited(void)
 	return ns_capable_noaudit(&init_user_ns, CAP_IPC_LOCK);
 }
 
-/* Return: number of pages that the process may lock if it has a limit. Process context. */
+/*
+ * Return: RLIMIT_MEMLOCK of the process, in pages. The limit does not apply if
+ * iwt_memlock_unlimited() returns true. Process context.
+ */
 unsigned long iwt_memlock_limit(void)
 {
 	return rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 }
 
 /**
- * iwt_memlock_refused() - say that the process may not lock more memory
- * @dev: device; the number of messages is limited for each device
+ * iwt_memlock_refused() - log that the calling process may not lock more memory
+ * @dev: device; the rate of these messages is limited for each device
  *
- * The process chose its name, so the message escapes characters that are not printable. Process
- * context.
+ * A process can choose any name, so the message escapes characters that are not printable.
+ * Process context.
  */
 void iwt_memlock_refused(struct iwt_dev *dev)
 {
@@ -48,12 +52,12 @@ void iwt_memlock_refused(struct iwt_dev *dev)
 }
 
 /**
- * iwt_memlock_check_pin() - the core failed to pin memory: report it if the limit was the reason
+ * iwt_memlock_check_pin() - log a message if pinning failed because of RLIMIT_MEMLOCK
  * @dev: device
  * @start: address in the process
- * @len: length in bytes; @start + @len does not wrap
+ * @len: length in bytes; @start + @len must not wrap
  *
- * Process context.
+ * For a call of ib_umem_get_va() that returned -ENOMEM. Process context.
  */
 void iwt_memlock_check_pin(struct iwt_dev *dev, u64 start, u64 len)
 {

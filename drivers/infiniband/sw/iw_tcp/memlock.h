@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A message for processes that need more locked memory than they may have. */
+/* A log message about processes that need more locked memory than RLIMIT_MEMLOCK allows. */
 #ifndef IWT_MEMLOCK_H
 #define IWT_MEMLOCK_H
 

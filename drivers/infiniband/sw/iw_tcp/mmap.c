@@ -2,25 +2,27 @@
 /*
  * Kernel memory that userspace maps: the rings.
  *
- * A mapping holds references to the pages, not to the object: when the device is removed, a
- * process keeps pages that nobody else uses.
+ * A mapping has references to the pages of a ring, not to the struct iwt_mmap of the ring. So
+ * when the device is removed, a process keeps the pages, and nobody else uses them.
  *
  * The kernel can't reclaim the memory of a ring. On devices whose rings are pinned memory of a
- * process, this memory is charged to the control group of the process and to its RLIMIT_MEMLOCK.
- * iw_tcp charges its rings in the same way: without the limit, a process without a control group
- * could allocate all memory, and when memory is short the kernel would not know which process
- * owns the rings.
+ * process, this memory is charged to the memory control group of the process, and RLIMIT_MEMLOCK
+ * of the process limits it. iw_tcp charges and limits its rings in the same way. Without the
+ * limit, a process that is in no control group could allocate all memory. Without the charge, the
+ * kernel would not know, when memory is short, which control group uses the memory of the rings.
  *
  * Regions are charged to the process that registers them. A ring may outlive the process that
- * created it: another process may have the file descriptor, or have the ring mapped. So a ring is
- * charged to the user as well, as the rings of io_uring and perf are, and all rings of a user
- * count against the limit of each process of that user.
+ * created the ring: another process may have the uverbs file descriptor, or may have mapped the
+ * ring. So a ring is charged to the user as well, as the rings of io_uring and perf are: when a
+ * process creates a ring, all rings of its user together must not exceed the RLIMIT_MEMLOCK of
+ * the process.
  *
- * The charge stays as long as anybody else holds one of the pages: a process that still has the
- * ring mapped after the end of the object, a child of that process, a pipe. No callback reports
- * when the last page is released: a callback of the mapping would be code of this module, and the
- * module could not be unloaded while the mapping exists. So these rings are checked periodically,
- * and before an allocation of a user is refused.
+ * After the verbs object has been destroyed, the driver keeps the ring, and the charge, as long
+ * as anybody else has a reference to one of the pages: a process that still has the ring mapped,
+ * a child of that process, or a pipe. No callback reports when the last page is released: a
+ * callback of the mapping would be code of this module, and the module could not be unloaded
+ * while the mapping exists. So the driver checks the kept rings periodically: all of them every
+ * second and before it refuses to allocate a ring, and some of them at each allocation.
  */
 #include "mmap.h"
 
@@ -35,11 +37,15 @@
 #include "dev.h"
 #include "memlock.h"
 
-/* Period of the check of rings without an object; rings to check when a new ring is allocated. */
+/* Period of the check of the kept rings, in jiffies. */
 #define LOOK_PERIOD	HZ
+/* Maximum number of kept rings to check at each allocation of a ring. */
 #define LOOK_AT		64
 
-/* Rings without an object whose pages are in use. kept_lock may be taken inside mmap_lock. */
+/*
+ * Kept rings: the verbs object has been destroyed, but somebody else still has references to
+ * pages of the ring. kept_lock may be taken inside mmap_lock.
+ */
 static DEFINE_MUTEX(kept_lock);
 static LIST_HEAD(kept);
 
@@ -48,7 +54,10 @@ static struct iwt_mmap *to_iwt_mmap(struct rdma_user_mmap_entry *entry)
 	return container_of(entry, struct iwt_mmap, entry);
 }
 
-/* Charge the locked memory of the user, as io_uring and perf do. */
+/*
+ * Add @pages to the locked memory of the user, as io_uring and perf do. Return: false, without a
+ * change, if the sum would exceed @limit, in pages.
+ */
 static bool charge_user(struct user_struct *user, unsigned long pages, unsigned long limit)
 {
 	long was = atomic_long_read(&user->locked_vm);
@@ -60,7 +69,10 @@ static bool charge_user(struct user_struct *user, unsigned long pages, unsigned 
 	return true;
 }
 
-/* Charge the pinned memory of the process, as ib_umem_get() does for regions. */
+/*
+ * Add @pages to the pinned memory of the process, as ib_umem_get() does for regions. Return:
+ * false, without a change, if the sum would exceed @limit, in pages.
+ */
 static bool charge_mm(struct mm_struct *mm, unsigned long pages, unsigned long limit)
 {
 	if (atomic64_add_return(pages, &mm->pinned_vm) <= limit)
@@ -70,8 +82,9 @@ static bool charge_mm(struct mm_struct *mm, unsigned long pages, unsigned long l
 }
 
 /*
- * Rings of a process with CAP_IPC_LOCK are not charged to its user, so they don't count against
- * the limit of the user's other processes.
+ * Charge a ring to the calling process and to its user. A ring of a process with CAP_IPC_LOCK is
+ * not charged to the user, because such a ring must not reduce the memory that other processes of
+ * the user may lock. Return: 0 or -ENOMEM.
  */
 static int charge(struct iwt_mmap *m)
 {
@@ -88,7 +101,10 @@ static int charge(struct iwt_mmap *m)
 	}
 	mmgrab(current->mm);
 	m->mm = current->mm;
-	/* hold the credentials: not every kernel exports a reference to the user alone */
+	/*
+	 * take a reference to the credentials: not every kernel exports a function that takes a
+	 * reference to a struct user_struct alone
+	 */
 	m->cred = user ? get_current_cred() : NULL;
 	return 0;
 }
@@ -113,8 +129,9 @@ static void mmap_end(struct iwt_mmap *m)
 }
 
 /*
- * Does anybody else hold a page of the ring? A page that only the ring refers to can't be mapped
- * again, since the object has no mmap offset any more: so a released page is never checked again.
+ * Does anybody else have a reference to a page of the ring? The ring has no mmap offset any more,
+ * so a page to which only the driver has a reference can't be mapped again. Such a page need not
+ * be checked again: m->looked counts the bytes of these pages.
  */
 static bool is_used(struct iwt_mmap *m)
 {
@@ -125,8 +142,8 @@ static bool is_used(struct iwt_mmap *m)
 }
 
 /*
- * Check up to @most of the kept rings, least recently checked first, and free those whose pages
- * nobody holds. Return: true if kept rings are left.
+ * Check up to @most of the kept rings, least recently checked first. Free each ring to whose
+ * pages nobody else has a reference. Return: true if kept rings are left.
  */
 static bool look(unsigned int most)
 {
@@ -167,7 +184,10 @@ static void keep(struct iwt_mmap *m)
 	schedule_delayed_work(&look_work, LOOK_PERIOD);
 }
 
-/* Before a charge is refused, free all kept rings whose pages nobody holds any more. */
+/*
+ * Charge a ring. This function first checks some of the kept rings, and all of them before it
+ * refuses the charge. Return: 0 or -ENOMEM.
+ */
 static int charge_or_look(struct iwt_mmap *m)
 {
 	int err;
@@ -187,9 +207,10 @@ static int charge_or_look(struct iwt_mmap *m)
  * @len: size in bytes, rounded up to whole pages
  * @offset: set to the offset that the process has to pass to mmap()
  *
- * The memory is charged to the memory control group of the calling process, to the pinned memory
- * of the process and to the locked memory of its user; RLIMIT_MEMLOCK limits each of the latter
- * two. Process context, may sleep.
+ * The memory is charged to the memory control group of the calling process, and counts as pinned
+ * memory of the process. If the process does not have CAP_IPC_LOCK, the memory also counts as
+ * locked memory of the user, and RLIMIT_MEMLOCK limits both the pinned memory of the process and
+ * the locked memory of the user. Process context, may sleep.
  *
  * Return: the object or an error pointer.
  */
@@ -227,8 +248,8 @@ err_free:
 }
 
 /**
- * iwt_mmap_free() - end the object; the kernel must not use its memory any more
- * @m: object, or NULL
+ * iwt_mmap_free() - release an object; processes can't map it any more
+ * @m: object whose memory the driver does not use any more, or NULL
  *
  * Process context, may sleep.
  */
@@ -239,8 +260,8 @@ void iwt_mmap_free(struct iwt_mmap *m)
 }
 
 /**
- * iwt_mmap_entry_free() - ib_device operation mmap_free: the object has ended
- * @entry: part of the object
+ * iwt_mmap_entry_free() - ib_device operation mmap_free: free a ring, or keep it while in use
+ * @entry: member of the struct iwt_mmap
  *
  * May sleep. The mmap_lock may be held.
  */
@@ -258,7 +279,8 @@ void iwt_mmap_entry_free(struct rdma_user_mmap_entry *entry)
 /**
  * iwt_mmap_exit() - end all charges at module unload, when no device is left
  *
- * Rings that processes still have mapped stay charged to the control group alone. May sleep.
+ * Afterwards a ring that a process still has mapped is charged only to the control group. May
+ * sleep.
  */
 void iwt_mmap_exit(void)
 {
@@ -270,8 +292,9 @@ void iwt_mmap_exit(void)
 }
 
 /*
- * Like remap_vmalloc_range(), which accepts only memory of vmalloc_user(). vmalloc_user() can't
- * charge its memory to a control group.
+ * Map all pages, as remap_vmalloc_range() does. That function accepts only memory from
+ * vmalloc_user(), and vmalloc_user() can't charge its memory to a control group. Return: 0 or
+ * -errno.
  */
 static int mmap_pages(struct vm_area_struct *vma, const struct iwt_mmap *m)
 {
@@ -293,7 +316,7 @@ static int mmap_pages(struct vm_area_struct *vma, const struct iwt_mmap *m)
 /**
  * iwt_mmap() - ib_device operation mmap
  * @uc: context of the process
- * @vma: mapping; its offset selects the object, and it has to cover the whole object
+ * @vma: mapping; its offset selects the object, and the mapping has to cover the whole object
  *
  * Process context, may sleep.
  *
@@ -301,7 +324,7 @@ static int mmap_pages(struct vm_area_struct *vma, const struct iwt_mmap *m)
  */
 int iwt_mmap(struct ib_ucontext *uc, struct vm_area_struct *vma)
 {
-	/* the core checks that the mapping is shared and has the right size */
+	/* this function also checks that the mapping is shared and has the right size */
 	struct rdma_user_mmap_entry *entry = rdma_user_mmap_entry_get(uc, vma);
 	int ret;
 

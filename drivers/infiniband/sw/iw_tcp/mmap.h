@@ -7,15 +7,15 @@
 
 /**
  * struct iwt_mmap - one mappable object
- * @entry: the core's bookkeeping
- * @mem: memory of __vmalloc(); its pages live while they are mapped
+ * @entry: RDMA core finds the object by this member and the offset of the mapping
+ * @mem: memory from __vmalloc(); while a page is mapped, the page exists even after @mem is freed
  * @len: size in bytes, page aligned
- * @mm: address space of the process that created the object; its pinned memory is charged
- * @cred: credentials of the user whose locked memory is charged; NULL if the process had
+ * @mm: address space of the process that created the object; its pinned memory includes @len
+ * @cred: credentials of the user whose locked memory includes @len; NULL if the process had
  *	CAP_IPC_LOCK
- * @node: entry in the list of kept rings, whose pages are still in use
- * @looked: number of bytes at the beginning whose pages nobody holds any more; these pages are
- *	not checked again
+ * @node: entry in the list of kept rings, whose pages are still in use (mmap.c)
+ * @looked: of a kept ring, number of bytes at the beginning to whose pages only the driver still
+ *	has references; these pages are not checked again
  */
 struct iwt_mmap {
 	struct rdma_user_mmap_entry entry;

@@ -4,9 +4,10 @@
  *
  * The upper 24 bits of an STag are the index of its region in a table, the lower 8 bits are a
  * key. A lookup compares all 32 bits. Both parts are random, so that a peer can't guess an STag
- * that was not advertised to it (RFC 5042 6.2). An engine copies bytes under the region's read
- * lock: while it holds the lock and the region is valid, it may use the memory. A thread that
- * invalidates or destroys the region takes the lock for writing, and so waits for the engines.
+ * that was not advertised to the peer (RFC 5042 6.2). An engine holds the lock of the region for
+ * reading while it copies bytes: as long as the engine holds the lock and the region is valid,
+ * the engine may use the memory. A thread that invalidates or destroys the region takes the lock
+ * for writing, and so waits for the engines.
  */
 #include "mr_priv.h"
 
@@ -25,7 +26,7 @@
 /* Maximum number of bytes that one fault of a stream requests. */
 #define FAULT_MAX	(256 << 10)
 
-/* Access flags of regions that the device supports; the optional ones are hints. */
+/* Access flags that the device supports for regions. The optional flags are hints: ignored. */
 #define ACCESS_KNOWN	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_OPTIONAL)
@@ -35,14 +36,14 @@
  * @access: enum ib_access_flags
  * @rights: set to enum iwt_rights flags
  *
- * Return: 0, -EOPNOTSUPP for flags that the device does not support, or -EINVAL for flags that
- * contradict each other.
+ * Return: 0, -EOPNOTSUPP for flags that the device does not support, or -EINVAL if the flags
+ * allow remote writes or atomic operations but no local writes.
  */
 int iwt_mr_rights(int access, u32 *rights)
 {
 	if (access & ~ACCESS_KNOWN)
 		return -EOPNOTSUPP;
-	/* verbs: remote writes and atomics need the right to local writes */
+	/* verbs allow remote writes and atomic operations only together with local writes */
 	if ((access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)) &&
 	    !(access & IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
@@ -54,11 +55,12 @@ int iwt_mr_rights(int access, u32 *rights)
 
 /**
  * iwt_mr_check_bounds() - check the bounds of a process's region
- * @start: user address of the first byte, or its offset in the dma-buf
+ * @start: user address of the first byte; for a dma-buf, offset of the first byte in the dma-buf
  * @len: length in bytes
  * @iova: tagged offset of the first byte
  *
- * Return: 0, or -EINVAL if the region is empty, or if a sum overflows.
+ * Return: 0; -EINVAL if @len is 0, or if @start + @len or the tagged offset of the last byte does
+ * not fit in 64 bits.
  */
 int iwt_mr_check_bounds(u64 start, u64 len, u64 iova)
 {
@@ -70,8 +72,8 @@ int iwt_mr_check_bounds(u64 start, u64 len, u64 iova)
 
 /**
  * iwt_mr_take_stag() - reserve an STag whose index no other region has
- * @mr: region; the index leads to it from now on, but iwt_mr_get() accepts the STag only after
- *	iwt_mr_set_stag()
+ * @mr: region or window; the table of STags has @mr at this index from now on, but iwt_mr_get()
+ *	accepts the STag only after iwt_mr_set_stag()
  * @stag: set to the STag, all bits of which are random
  *
  * May sleep.
@@ -117,7 +119,10 @@ void iwt_mr_set_stag(struct iwt_mr *mr, u32 stag)
 	mr->ibmr.rkey = stag;
 }
 
-/* Return: the device's counter of regions, or of windows; @max is set to its limit. */
+/*
+ * Return: the device's number of objects of the kind of @mr: regions or windows. This function
+ * sets @max to the limit of that number.
+ */
 static atomic_t *count_of(struct iwt_mr *mr, int *max)
 {
 	bool window = mr->kind == IWT_MR_WINDOW;
@@ -128,7 +133,7 @@ static atomic_t *count_of(struct iwt_mr *mr, int *max)
 
 /**
  * iwt_mr_publish() - give a region or window an STag, so that engines find it
- * @mr: region or window, complete but for the STag
+ * @mr: region or window; all members are set, except the STag
  *
  * May sleep.
  *
@@ -185,7 +190,7 @@ gfp_t iwt_mr_gfp(const struct ib_pd *pd)
  * @pd: protection domain
  * @kind: kind of region
  *
- * The region or window is invalid and has no STag yet. Any context.
+ * Afterwards the region or window is invalid and has no STag. Any context.
  */
 void iwt_mr_init(struct iwt_mr *mr, struct ib_pd *pd, enum iwt_mr_kind kind)
 {
@@ -258,8 +263,8 @@ struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access)
 	if (pd->uobject)
 		return ERR_PTR(-EPERM);
 	/*
-	 * The core uses the local DMA lkey for local accesses, so it requests only the rights
-	 * of the peer.
+	 * RDMA core uses the local DMA lkey for local accesses. So it requests only rights of the
+	 * peer here, and iwt_mr_rights() would refuse them without IB_ACCESS_LOCAL_WRITE.
 	 */
 	ret = iwt_mr_rights(access | IB_ACCESS_LOCAL_WRITE, &rights);
 	if (ret)
@@ -306,7 +311,10 @@ int iwt_mr_destroy(struct iwt_mr *mr)
 	return 0;
 }
 
-/* Neither sparse nor clang can follow two locks through a returned pointer. */
+/*
+ * sparse and clang can't follow two locks through a returned pointer. So hand_out() makes the
+ * checkers believe that the locks are released, and take_back() that they are acquired again.
+ */
 static inline struct iwt_mr *hand_out(struct iwt_mr *mr)
 	__no_context_analysis
 {
@@ -323,14 +331,14 @@ static inline void take_back(struct iwt_mr *mr)
 }
 
 /**
- * iwt_mr_get() - find a region for access
+ * iwt_mr_get() - find a region or window for access
  * @dev: device
  * @stag: STag or lkey
  *
  * Any context but hard interrupts.
  *
- * Return: the valid region whose STag is @stag, key included, read-locked, bottom halves off;
- * NULL if there is none.
+ * Return: the valid region or window whose index and key are those of @stag, locked for reading,
+ * with bottom halves off; the caller unlocks it by iwt_mr_put(). NULL if there is no such region.
  */
 struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag)
 	__no_context_analysis
@@ -367,12 +375,12 @@ void iwt_mr_put(struct iwt_mr *mr)
 }
 
 /**
- * iwt_hold_change() - hold another region
- * @h: hold; the region that it holds now is released
+ * iwt_hold_change() - release the region of a hold, and hold another region
+ * @h: hold
  * @dev: device
- * @stag: STag or lkey
+ * @stag: STag or lkey of the other region
  *
- * Return: see iwt_mr_get().
+ * Return: the other region, or NULL, as for iwt_mr_get().
  */
 struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
 			       u32 stag)
@@ -384,12 +392,13 @@ struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
 }
 
 /**
- * iwt_mr_find_piece() - iwt_mr_piece() for any place in the region
+ * iwt_mr_find_piece() - as iwt_mr_piece(), but for any address in any kind of region
  * @mr: region from iwt_mr_get()
  * @addr: tagged offset
  * @max: maximum number of bytes
  * @len: set to the number of contiguous bytes, at most @max
- * @hint: extent where the search begins; set to the extent that holds @addr
+ * @hint: index of the extent where the search begins; set to the index of the extent that
+ *	contains @addr
  * @write: the caller will write the bytes
  *
  * Return: address of the memory, or NULL: call iwt_mr_miss() for the reason.
@@ -420,14 +429,14 @@ u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
 /**
  * iwt_mr_miss() - request memory that iwt_mr_piece() did not find
  * @mr: region from iwt_mr_get()
- * @fault: fault of the stream's direction; the lock of the stream is held
- * @addr: tagged offset of the first absent byte; access to it has been checked
- * @len: bytes that the stream needs from @addr on; access to them has been checked
+ * @fault: fault of this direction of the stream (struct iwt_hold); the lock of the stream is held
+ * @addr: tagged offset of the first absent byte; access to this byte has been checked
+ * @len: bytes that the stream needs from @addr on; access to these bytes has been checked
  * @write: the stream will write the bytes
  *
  * Return: %IWT_ACCESS_ABSENT if the pager will make the memory present and then resume the
- * stream, %IWT_ACCESS_BOUNDS if there is no such memory, or %IWT_ACCESS_FAILED if an earlier
- * request for the same memory failed.
+ * stream; %IWT_ACCESS_BOUNDS if the region or the process has no such memory; %IWT_ACCESS_FAILED
+ * if an earlier request for the same memory failed for another reason.
  */
 enum iwt_access_verdict iwt_mr_miss(const struct iwt_mr *mr,
 				    struct iwt_fault *fault, u64 addr, u32 len,
@@ -461,8 +470,8 @@ enum iwt_access_verdict iwt_mr_miss(const struct iwt_mr *mr,
  *
  * Any context but hard interrupts.
  *
- * Return: the region or window, valid or not, write-locked, bottom halves off; the caller
- * unlocks it by iwt_mr_put_changed(). NULL if there is none.
+ * Return: the region or window, valid or not, locked for writing, with bottom halves off; the
+ * caller unlocks it by iwt_mr_put_changed(). NULL if there is no such region or window.
  */
 struct iwt_mr *iwt_mr_get_for_change(struct iwt_dev *dev, u32 stag)
 	__no_context_analysis

@@ -19,9 +19,9 @@ struct iwt_dev;
 struct iwt_dmabuf;
 
 enum iwt_mr_kind {
-	IWT_MR_USER,	/* ib_umem */
-	IWT_MR_FAST,	/* ib_alloc_mr, filled by ib_map_mr_sg and REG_MR */
-	IWT_MR_DMA,	/* ib_get_dma_mr: all kernel addresses */
+	IWT_MR_USER,	/* pinned memory of a process (struct ib_umem) */
+	IWT_MR_FAST,	/* fast registration: ib_alloc_mr(), ib_map_mr_sg() and REG_MR */
+	IWT_MR_DMA,	/* all kernel addresses */
 	IWT_MR_DMABUF,	/* dma-buf: memory of another driver */
 	IWT_MR_ODP,	/* on-demand paging: memory of a process, not pinned */
 	IWT_MR_WINDOW,	/* a part of a region of kind IWT_MR_USER (mw.c) */
@@ -29,18 +29,19 @@ enum iwt_mr_kind {
 
 /**
  * struct iwt_mr - memory region, or the STag of a memory window
- * @ibmr: verbs object; of a window only the keys
+ * @ibmr: verbs object; a window uses only its lkey and rkey
  * @dev: device
  * @kind: kind of memory
- * @lock: readers copy, writers change validity, key or extents; BH off
+ * @lock: held for reading to copy bytes, and for writing to change validity, key or extents; BH
+ *	off
  * @stag: present STag: index << 8 | key
- * @region: bounds, rights, validity, protection domain
- * @map: memory of the region; for a window, memory of the window's region
- * @origin: tagged offset of the first byte of @map; not the base of a window
- * @next: IWT_MR_FAST: memory that the next REG_MR will register; changed by the consumer only,
- *	which may map new pages while the old ones are still registered
+ * @region: bounds, rights, validity, owner
+ * @map: memory of the region; for a window, all memory of the window's region
+ * @origin: tagged offset of the first byte of @map; a window may begin later, at @region.base
+ * @next: IWT_MR_FAST: memory that the next REG_MR will register. Only the consumer changes @next,
+ *	by ib_map_mr_sg(), even while @map is still registered
  * @gaps: IWT_MR_FAST: pieces of memory need not begin or end at page boundaries
- * @next_ready: @next is filled and not registered yet
+ * @next_ready: IWT_MR_FAST: @next is filled and not registered yet
  * @revoked: IWT_MR_DMABUF: the exporter has revoked the memory; the region stays invalid
  * @windows: IWT_MR_USER: number of windows that are bound to the region; incremented only with
  *	the lock held and the region valid
@@ -98,16 +99,19 @@ static inline struct iwt_mr *to_iwt_mr(struct ib_mr *mr)
 	return container_of(mr, struct iwt_mr, ibmr);
 }
 
-/* User address of a byte of a region of kind IWT_MR_ODP; @addr is within the region. */
+/*
+ * Return: user address of a byte of a region of kind IWT_MR_ODP. @addr: tagged offset of the
+ * byte, which must be within the region.
+ */
 static inline u64 iwt_mr_user_va(const struct iwt_mr *mr, u64 addr)
 {
 	return mr->user + (addr - mr->origin);
 }
 
 /*
- * iwt_mr_get() finds the region of @stag and returns it read-locked with bottom halves off, or
- * NULL; check ->region with iwt_access_check(), copy, then iwt_mr_put(). At most one region is
- * held at a time.
+ * Use of a region: iwt_mr_get() finds and locks the region. The caller then checks ->region with
+ * iwt_access_check(), copies the bytes, and unlocks the region by iwt_mr_put(). A thread may hold
+ * the lock of only one region at a time.
  */
 struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag);
 void iwt_mr_put(struct iwt_mr *mr);
@@ -120,11 +124,12 @@ enum iwt_access_verdict iwt_mr_miss(const struct iwt_mr *mr,
 /**
  * struct iwt_hold - the region that an engine uses
  * @mr: region from iwt_mr_get(), or NULL
- * @hint: extent of the last access
- * @fault: absent memory that the direction of the stream waits for
+ * @hint: index of the extent of the last access
+ * @fault: absent memory that this direction of the stream waits for
  *
- * The engine keeps the region for consecutive FPDUs that use it, but releases it at the end of
- * a run, and before it reports completions: a consumer's handler may do anything.
+ * The engine keeps the region for consecutive FPDUs that use the region. It releases the region
+ * at the end of a step or a batch, and before it reports completions, because a consumer's
+ * completion handler may call functions that lock the region.
  */
 struct iwt_hold {
 	struct iwt_mr *mr;
@@ -144,7 +149,7 @@ static inline struct iwt_mr *iwt_hold_mr(struct iwt_hold *h,
 	return iwt_hold_change(h, dev, stag);
 }
 
-/* Release the region: before the engine holds another region, and at the end of a run. */
+/* Release the region of a hold, if there is one. */
 static inline void iwt_hold_drop(struct iwt_hold *h)
 {
 	if (h->mr)
@@ -158,7 +163,8 @@ static inline void iwt_hold_drop(struct iwt_hold *h)
  * @addr: tagged offset of the first byte; access to it has been checked
  * @max: maximum number of bytes
  * @len: set to the number of contiguous bytes, at most @max
- * @hint: extent of the last call, 0 at first; makes consecutive calls cheap
+ * @hint: index of the extent of the last call, 0 for the first call; set to the index of the
+ *	extent that contains @addr
  * @write: the caller will write the bytes
  *
  * Return: address of the memory, or NULL: call iwt_mr_miss() for the reason.
@@ -170,7 +176,7 @@ static inline u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max,
 	u32 i, end = min(*hint + 2, mr->map.n);
 	u64 skip;
 
-	/* in the extent of the last call, or in the next one */
+	/* consecutive calls usually need the extent of the last call, or the next extent */
 	for (i = *hint; i < end; i++, e++) {
 		skip = addr - mr->origin - e->off;
 		if (skip < e->len) {
@@ -184,7 +190,8 @@ static inline u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max,
 
 /*
  * May TCP send the region's pages without a copy? Pages of a dma-buf belong to the exporter, and
- * the process may lose pages that are not pinned at any time: engines copy from both.
+ * a process may at any time lose pages that are not pinned. So engines copy from regions of these
+ * two kinds.
  */
 static inline bool iwt_mr_has_pages(const struct iwt_mr *mr)
 {
@@ -208,7 +215,10 @@ static inline u32 iwt_remote_rights(int access)
 	return rights;
 }
 
-/* Work requests on regions. BH off or not, never sleep. They return IWT_OK or IWT_ERR_*. */
+/*
+ * Functions for work requests on regions. Bottom halves may be on or off; the functions never
+ * sleep, and return IWT_OK or IWT_ERR_*.
+ */
 u32 iwt_mr_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party,
 		      bool remote);
 u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const void *pd,

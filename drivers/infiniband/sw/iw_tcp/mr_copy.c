@@ -8,7 +8,7 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
-/* From this length on, the string instruction is faster than memcpy(). */
+/* From this number of bytes on, the string instruction "rep movs" is faster than memcpy(). */
 #define STRING_MIN	512
 
 /**
@@ -17,10 +17,10 @@
  * @from: source; must not overlap the destination
  * @len: bytes
  *
- * Any context. Most copies are of whole segments. memcpy() of x86 uses the string instruction
- * only on processors where the instruction is fast for short copies too (FSRM), else a loop of
- * moves, which is slower for a segment. copy_from_user() and copy_to_user() use the instruction
- * for long copies on all processors.
+ * Any context. Most calls copy a whole segment. On x86, memcpy() uses the string instruction only
+ * if the processor also executes it fast for short copies (FSRM). On other processors memcpy() is
+ * a loop of moves, which is slower for a segment. copy_from_user() and copy_to_user() use the
+ * string instruction for long copies on all processors.
  */
 void iwt_copy(u8 *to, const u8 *from, size_t len)
 {

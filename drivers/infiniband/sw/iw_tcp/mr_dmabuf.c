@@ -6,8 +6,8 @@
 #include "mr_dmabuf_map.h"
 
 /*
- * The exporter revokes the memory: the region becomes invalid for ever, so that accesses by
- * peers and work requests fail. Waits for engines that copy.
+ * The exporter revokes the memory: make the region invalid for ever, so that accesses by peers
+ * and by work requests fail. This function waits for engines that copy.
  */
 static void revoke(void *ctx)
 {
@@ -19,7 +19,10 @@ static void revoke(void *ctx)
 	write_unlock_bh(&mr->lock);
 }
 
-/* Return: 0, or -ENODEV if the exporter has already revoked the memory. */
+/*
+ * Set the bounds and the rights, and make the region valid. Return: 0, or -ENODEV if the exporter
+ * has already revoked the memory.
+ */
 static int validate(struct iwt_mr *mr, u64 len, u64 iova, u32 rights)
 {
 	bool revoked;

@@ -2,21 +2,22 @@
 /*
  * Memory of another driver: a dma-buf that the CPU reads and writes.
  *
- * The driver does no DMA, so a DMA mapping of the exporter is of no use: it has bus addresses,
- * and pages that an importer must not touch. For CPU access the kernel has dma_buf_vmap(): the
- * exporter maps the whole buffer into the kernel's address space, and does not move it until
- * dma_buf_vunmap(). If an exporter has no vmap, the CPU cannot or must not access its memory
- * (peer to peer memory of a device): such a dma-buf is refused.
+ * The driver does no DMA, so a DMA mapping of the exporter is of no use: a DMA mapping contains
+ * bus addresses, and pages that an importer must not touch. For CPU access the kernel has
+ * dma_buf_vmap(): the exporter maps the whole buffer into the kernel's address space, and does
+ * not move the buffer until dma_buf_vunmap(). If an exporter has no vmap operation, the CPU
+ * cannot or must not access its memory (peer to peer memory of a device): the driver refuses such
+ * a dma-buf.
  *
- * If an exporter moves buffers, the driver attaches to the buffer dynamically and pins it. If
- * the exporter revokes the memory nevertheless, it calls invalidate_mappings(), and the region
- * stops using the memory before the exporter continues. The driver does not attach to buffers of
- * exporters that never move them: on attach, older kernels would map such a buffer for the
- * importer's device, which can't do DMA.
+ * If an exporter moves buffers, the driver attaches to the buffer dynamically and pins the
+ * buffer. If the exporter revokes the memory nevertheless, it calls invalidate_mappings(), and
+ * the driver stops using the memory before the exporter continues. If an exporter never moves its
+ * buffers, the driver does not attach to the buffer: on attach, older kernels would map such a
+ * buffer for the importer's device, which can't do DMA.
  *
- * CPU access begins in iwt_dmabuf_get() and ends in iwt_dmabuf_put(). Where DMA of other devices
- * is not coherent with the CPU caches, a process brackets its phases of use with
- * DMA_BUF_IOCTL_SYNC, as it does if it maps the buffer itself.
+ * CPU access begins in iwt_dmabuf_get() and ends in iwt_dmabuf_put(). If DMA of other devices is
+ * not coherent with the CPU caches, a process has to call DMA_BUF_IOCTL_SYNC before and after
+ * each phase in which this driver uses the buffer, as for a mapping of its own.
  */
 #include "mr_dmabuf_map.h"
 
@@ -50,7 +51,10 @@ struct iwt_dmabuf {
 	void *ctx;
 };
 
-/* The reservation is locked. dma_buf_pin() may move the buffer: that is no revocation. */
+/*
+ * The exporter has locked the reservation. This function is also called if dma_buf_pin() moves
+ * the buffer; then d->settled is false, and the memory is not revoked.
+ */
 static void on_invalidate(struct dma_buf_attachment *attach)
 {
 	struct iwt_dmabuf *d = attach->importer_priv;
@@ -64,7 +68,7 @@ static const struct dma_buf_attach_ops listener = {
 	.invalidate_mappings = on_invalidate,
 };
 
-/* Attach to the dma-buf and pin it, if its exporter moves buffers. */
+/* If the exporter moves buffers, attach to the dma-buf and pin it. Return: 0 or -errno. */
 static int listen(struct iwt_dmabuf *d, struct device *dev)
 {
 	int ret;
@@ -112,7 +116,7 @@ static int check(const struct dma_buf *buf, const struct iwt_dmabuf_wish *w)
 {
 	if (w->off > buf->size || w->len > buf->size - w->off)
 		return -EINVAL;
-	/* the same rule as for mmap() */
+	/* as for mmap(): a dma-buf that was opened for reading only must not be written */
 	if (w->write && !(buf->file->f_mode & FMODE_WRITE))
 		return -EACCES;
 	return buf->ops->vmap ? 0 : -EOPNOTSUPP;
@@ -154,9 +158,9 @@ err_free:
  * Process context, may sleep: the exporter may have to wait for a device.
  *
  * Return: the dma-buf, to be released by iwt_dmabuf_put(), or an error pointer: -EBADF or
- * -EINVAL if the descriptor is not that of a dma-buf, -EINVAL if the dma-buf is too short,
- * -EACCES if it may only be read, -EOPNOTSUPP if the CPU cannot access it, or an error of the
- * exporter.
+ * -EINVAL if @wish->fd is not a descriptor of a dma-buf, -EINVAL if the dma-buf is too short,
+ * -EACCES if the CPU will write but the dma-buf may only be read, -EOPNOTSUPP if the CPU cannot
+ * access the dma-buf, or an error of the exporter.
  */
 struct iwt_dmabuf *iwt_dmabuf_get(struct device *dev,
 				  const struct iwt_dmabuf_wish *wish, u8 **va)
@@ -193,8 +197,8 @@ bool iwt_dmabuf_may_write(const struct iwt_dmabuf *d)
  * iwt_dmabuf_put() - unmap and release a dma-buf
  * @d: dma-buf, which nobody accesses any more; freed
  *
- * Process context, may sleep. When this returns, the callback is not running and will not be
- * called again.
+ * Process context, may sleep. When this function returns, the callback iwt_dmabuf_wish.gone is
+ * not running and will not be called again.
  */
 void iwt_dmabuf_put(struct iwt_dmabuf *d)
 {

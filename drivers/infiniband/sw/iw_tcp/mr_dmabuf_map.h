@@ -10,13 +10,13 @@ struct iwt_dmabuf;
 
 /**
  * struct iwt_dmabuf_wish - requested part of a dma-buf
- * @fd: descriptor of the calling process
+ * @fd: file descriptor of the dma-buf, in the calling process
  * @off: offset of the first byte
  * @len: length in bytes, not 0
  * @write: the CPU will write to the memory
- * @gone: called when the exporter moves or revokes the memory, perhaps more than once; when it
- *	returns, nobody may access the memory any more. Process context; the reservation is
- *	locked, so @gone must not wait for another dma-buf
+ * @gone: called when the exporter revokes the memory, perhaps more than once; after @gone has
+ *	returned, nobody may access the memory any more. Process context; the reservation of the
+ *	dma-buf is locked, so @gone must not wait for another dma-buf
  * @ctx: argument of @gone
  */
 struct iwt_dmabuf_wish {

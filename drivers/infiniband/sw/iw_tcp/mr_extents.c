@@ -34,7 +34,7 @@ void iwt_extents_free(struct iwt_extents *e)
 /**
  * iwt_extents_add() - append memory
  * @e: list
- * @va: address of the memory; if it continues the last run, the run is extended
+ * @va: address of the memory; memory that begins at the end of the last run extends that run
  * @len: length in bytes
  *
  * Return: 0, or -ENOMEM if the list is full.
@@ -60,10 +60,11 @@ int iwt_extents_add(struct iwt_extents *e, u8 *va, u64 len)
 /**
  * iwt_extents_trim() - cut a list of whole pages to the bounds of a region
  * @e: list
- * @skip: bytes to cut off the front; fewer than the first run has
- * @len: bytes to keep
+ * @skip: number of bytes to cut off the front, all in the first run
+ * @len: number of bytes to keep after these
  *
- * Return: false if the list has fewer bytes.
+ * Return: true; false if the first run has no more than @skip bytes, or the list fewer than
+ * @skip + @len bytes.
  */
 bool iwt_extents_trim(struct iwt_extents *e, u64 skip, u64 len)
 {
@@ -108,12 +109,12 @@ static u32 search(const struct iwt_extents *e, u64 off)
 }
 
 /**
- * iwt_extents_find() - find the run that holds a byte
+ * iwt_extents_find() - find the run that contains a byte
  * @e: list
  * @off: offset of the byte from the start of the list
  * @hint: index where the search begins, any number; set to the index of the run
  *
- * Return: false if no run holds the byte.
+ * Return: true; false if no run contains the byte.
  */
 bool iwt_extents_find(const struct iwt_extents *e, u64 off, u32 *hint)
 {

@@ -7,7 +7,7 @@
 
 /* A run of bytes that is contiguous in the kernel's address space. */
 struct iwt_extent {
-	u64 off;	/* from the start of the region */
+	u64 off;	/* offset of the first byte from the start of the region */
 	u8 *va;
 	u64 len;
 };
@@ -15,8 +15,8 @@ struct iwt_extent {
 /* The memory of a region: extents in order of offset. */
 struct iwt_extents {
 	struct iwt_extent *ext;
-	u32 n;		/* in use */
-	u32 max;	/* allocated */
+	u32 n;		/* number of extents in use */
+	u32 max;	/* number of allocated extents */
 };
 
 int iwt_extents_alloc(struct iwt_extents *e, u32 max, gfp_t gfp);

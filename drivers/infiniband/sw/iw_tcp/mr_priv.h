@@ -8,13 +8,13 @@
 #include "dev.h"
 #include "mr.h"
 
-/* Flag of pinned regions only. */
+/* Access flags that only pinned regions (IWT_MR_USER) accept. */
 #ifdef CONFIG_INFINIBAND_IW_TCP_WINDOWS
 #define IWT_MR_USER_FLAGS	IB_ACCESS_MW_BIND
 #else
 #define IWT_MR_USER_FLAGS	0
 #endif
-/* Flags of on-demand regions only. IB_ACCESS_HUGETLB is accepted and ignored. */
+/* Access flags that only on-demand regions (IWT_MR_ODP) accept. IB_ACCESS_HUGETLB is ignored. */
 #define IWT_MR_ODP_FLAGS	(IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB)
 
 int iwt_mr_rights(int access, u32 *rights);
@@ -30,7 +30,10 @@ void iwt_mr_retract(struct iwt_mr *mr);
 void iwt_mr_free(struct iwt_mr *mr);
 void iwt_mr_unpin(struct ib_umem *umem);
 
-/* Update the gauge of pinned memory: @umem was pinned, or will be released. Any context. */
+/*
+ * Update the gauge of pinned memory. @is: true if @umem was pinned, false if @umem is about to be
+ * released. Any context.
+ */
 static inline void iwt_mr_note_pinned(struct ib_umem *umem, bool is)
 {
 	s64 bytes = (s64)ib_umem_num_pages(umem) << PAGE_SHIFT;
@@ -38,7 +41,10 @@ static inline void iwt_mr_note_pinned(struct ib_umem *umem, bool is)
 	atomic64_add(is ? bytes : -bytes, &to_iwt_dev(umem->ibdev)->pinned);
 }
 
-/* Set bounds and rights of @mr; either it has no STag yet, or its lock is held for writing. */
+/*
+ * Set the bounds, the rights and the validity of @mr. Either @mr has no STag yet, or the caller
+ * holds its lock for writing.
+ */
 static inline void iwt_mr_cover(struct iwt_mr *mr, u64 iova, u64 len,
 				u32 rights, bool valid)
 {
@@ -50,9 +56,9 @@ static inline void iwt_mr_cover(struct iwt_mr *mr, u64 iova, u64 len,
 }
 
 /*
- * Are windows bound to the region? While the lock of the region is held for writing, no window
- * can be bound to the region. If the count is 0, no engine uses the region through a former
- * window: the acquire pairs with leave_region() in mw.c.
+ * Are windows bound to the region? The caller holds the lock of the region for writing, so no
+ * other window can be bound to the region meanwhile. If the count is 0, no engine uses the region
+ * through a former window any more: the acquire pairs with leave_region() in mw.c.
  */
 static inline bool iwt_mr_has_windows(const struct iwt_mr *mr)
 {
