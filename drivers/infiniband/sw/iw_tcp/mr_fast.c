@@ -62,7 +62,10 @@ static int fast_map_pages(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 	return n;
 }
 
-/* Map as many pieces as fit, as ib_sg_to_pages() does for pages. Return: number of pieces. */
+/*
+ * As ib_sg_to_pages(), but for pieces of any size: map as many elements of @sgl as mr->next has
+ * extents for. Return: number of mapped elements, or -EINVAL.
+ */
 static int map_pieces(struct iwt_mr *mr, struct scatterlist *sgl, int nents,
 		      unsigned int *sg_offset)
 {
@@ -94,12 +97,13 @@ static int map_pieces(struct iwt_mr *mr, struct scatterlist *sgl, int nents,
  * @mr: region of kind IWT_MR_FAST
  * @sg: list of kernel memory
  * @nents: number of elements of @sg
- * @sg_offset: bytes to skip in the first element, updated; may be NULL
+ * @sg_offset: number of bytes to skip in the first element; set to 0 or, if only a part of an
+ *	element was mapped, to the number of bytes of this part. May be NULL
  *
- * The region does not change before REG_MR: peers may still use it under its old key. Any
+ * The registered memory does not change before REG_MR: peers may still use the old STag. Any
  * context.
  *
- * Return: number of elements mapped, or a negative error.
+ * Return: number of elements that were mapped completely, or -errno.
  */
 int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 		  unsigned int *sg_offset)
@@ -136,9 +140,9 @@ static u32 check_mr_invalidate(const struct iwt_mr *mr, u32 stag,
 /**
  * iwt_mr_invalidate() - make the STag of a region invalid, keep the region
  * @mr: region from iwt_mr_get_for_change()
- * @stag: see iwt_stag_invalidate()
+ * @stag: STag; its key is ignored if a consumer invalidates a region that is not valid
  * @party: PD, and stream if there is one, on whose behalf the region is invalidated
- * @remote: the peer invalidates the region
+ * @remote: true if the peer invalidates the region, false if a consumer does
  *
  * Only regions for fast registration can be invalidated.
  *
@@ -170,14 +174,15 @@ static void take_next(struct iwt_mr *mr)
 /**
  * iwt_mr_register() - work request REG_MR
  * @dev: device
- * @stag: the region's index and its new key
+ * @stag: index of the region, and its new key
  * @pd: protection domain of the queue pair
  * @access: enum ib_access_flags
  *
  * Never sleeps.
  *
- * Return: IWT_OK, or IWT_ERR_LOCAL if @stag does not name a region for fast registration of the
- * same domain, if the region is valid or has no pages, or if the flags are not supported.
+ * Return: IWT_OK, or IWT_ERR_LOCAL if the index in @stag is not that of a region for fast
+ * registration in the domain @pd, if the region is still valid, if iwt_mr_map_sg() never mapped
+ * memory for the region, or if the flags are not supported.
  */
 u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const void *pd,
 		    int access)

@@ -10,14 +10,15 @@
  * iwt_mr_create_odp() - register memory of the calling process without pinning it
  * @pd: protection domain
  * @start: user address
- * @len: length in bytes, not 0; the process need not have mapped the memory. If @start is 0, a
- *	@len of ULONG_MAX means the whole address space, with present and future mappings
+ * @len: length in bytes, not 0; the process need not have mapped the memory. If @start is 0 and
+ *	@len is ULONG_MAX, the region covers the whole address space, with all later mappings
  * @iova: tagged offset of the first byte
  * @access: enum ib_access_flags, including IB_ACCESS_ON_DEMAND
  *
  * Process context, may sleep.
  *
- * Return: see iwt_mr_create_user().
+ * Return: the region, or an error pointer: -EINVAL for impossible bounds, -EOPNOTSUPP for access
+ * flags that the device does not support, -ENOMEM, or an error of iwt_pager_join().
  */
 struct iwt_mr *iwt_mr_create_odp(struct ib_pd *pd, u64 start, u64 len,
 				 u64 iova, int access)
@@ -39,7 +40,7 @@ struct iwt_mr *iwt_mr_create_odp(struct ib_pd *pd, u64 start, u64 len,
 		return ERR_PTR(-ENOMEM);
 	mr->access = access;
 	iwt_mr_cover(mr, iova, len, rights, true);
-	/* the table of pages has untagged addresses */
+	/* the table of pages uses addresses without the tag bits of the architecture */
 	mr->user = untagged_addr((unsigned long)start);
 	mr->pager = iwt_pager_join(mr->dev, iwt_mr_gfp(pd));
 	if (IS_ERR(mr->pager)) {

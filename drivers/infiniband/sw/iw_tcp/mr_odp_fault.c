@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Faults of streams: raised and cancelled by the stream, resolved by the pager. */
+/* A stream or a prefetch call raises and cancels faults. The pager resolves the faults. */
 #include "mr_odp_pager_priv.h"
 
 #include <linux/minmax.h>
 
 /*
- * Number of bytes behind the memory of a fault in which the pager also looks for present pages.
+ * Maximum number of bytes after the requested memory in which the pager also looks for present
+ * pages. It enters these pages into the table, so that the engine need not request them later.
  */
 #define AROUND		(256 << 10)
 
-/* Return: error of the last fault, if the stream requests the same memory again; else 0. */
+/*
+ * Return: the error of the last request, if that request included the address @va; else 0. This
+ * function clears the error.
+ */
 static int last_error(struct iwt_fault *f, const struct iwt_pager *p, u64 va)
 {
 	bool same = f->pager == p && va - f->va < f->len;
@@ -56,14 +60,14 @@ static int queue_fault(struct iwt_pager *p, struct iwt_fault *f)
 
 /**
  * iwt_fault_raise() - request memory for a direction of a stream, or for a prefetch call
- * @f: fault of the direction or call; the lock of the stream is held
- * @pager: pager of the region, which is held
+ * @f: fault of the direction, whose stream is locked, or of the call
+ * @pager: pager of the region; the caller holds the lock of the region
  * @ask: requested memory
  *
  * BH off, never sleeps. If the direction is already waiting, its present request stays.
  *
- * Return: 0 if the direction is waiting now, or the error of its last request if that was for
- * the same memory.
+ * Return: 0 if the direction or the call is waiting now; the error of its last request, if that
+ * request was for the same memory; -EFAULT if the process has exited.
  */
 int iwt_fault_raise(struct iwt_fault *f, struct iwt_pager *pager,
 		    const struct iwt_fault_ask *ask)
@@ -84,11 +88,11 @@ int iwt_fault_raise(struct iwt_fault *f, struct iwt_pager *pager,
 }
 
 /**
- * iwt_fault_cancel() - cancel the request of a direction of a stream
- * @f: fault of the direction; the lock of the stream is held
+ * iwt_fault_cancel() - cancel the request of a direction of a stream, or of a prefetch call
+ * @f: fault of the direction, whose stream is locked, or of the call
  *
- * BH off, never sleeps: does not wait for a page fault in progress, but interrupts it. After
- * this returns, the pager does not resume the stream.
+ * BH off, never sleeps: this function interrupts a page fault in progress, and does not wait for
+ * its end. After this function has returned, the pager does not call @f->resume().
  */
 void iwt_fault_cancel(struct iwt_fault *f)
 {

@@ -14,10 +14,11 @@
  * of a stream does not wait for a page fault: the stream cancels its fault, and a signal to the
  * worker interrupts the page fault.
  *
- * A worker in a page fault holds a reference to the address space. The mappings of the address
- * space hold the rings, and so the queue pairs. So after the process has exited, nobody would
- * cancel its faults. For this case a work item checks periodically whether only workers use the
- * address space, and then interrupts their page faults.
+ * A worker in a page fault holds a reference to the address space. The address space contains the
+ * mappings of the rings, and these mappings keep the uverbs file open, and so keep the queue
+ * pairs. So after the process has exited, nobody would cancel its faults. For this case a work
+ * item checks periodically whether only workers use the address space. If so, the work item
+ * interrupts the page faults of the workers.
  */
 #include "mr_odp_pager_priv.h"
 
@@ -51,14 +52,17 @@ struct request {
 	enum iwt_odp_how how;
 };
 
-/* Return: false if no fault is queued; then the worker is not busy any more. */
+/*
+ * Dequeue the next fault, and copy its request to @r. Return: false if no fault is queued; then
+ * the worker is not busy any more.
+ */
 static bool next_request(struct iwt_pager_worker *w, struct request *r)
 {
 	struct iwt_pager *p = w->pager;
 	struct iwt_fault *f;
 
 	spin_lock_bh(&p->lock);
-	/* a signal that was meant for the last request may have arrived after its end */
+	/* a signal for the page fault of the last request may arrive after that page fault */
 	flush_signals(current);
 	f = list_first_entry_or_null(&p->faults, struct iwt_fault, entry);
 	w->fault = f;
@@ -74,8 +78,9 @@ static bool next_request(struct iwt_pager_worker *w, struct request *r)
 }
 
 /*
- * Report the result of the request to its stream, and resume the stream, if it is still waiting.
- * iwt_fault_cancel() takes the same lock, so the stream is not freed meanwhile.
+ * Report the result of the request to its stream, and resume the stream, unless the stream has
+ * cancelled the request. iwt_fault_cancel() takes the same lock, so the stream is not freed
+ * meanwhile. @err: 0 or -errno.
  */
 static void answer(struct iwt_pager_worker *w, int err)
 {
@@ -94,7 +99,7 @@ static void answer(struct iwt_pager_worker *w, int err)
 	spin_unlock_bh(&p->lock);
 }
 
-/* Runs in the address space of the process. */
+/* Called with the address space of the process in use. Return: 0 or -errno. */
 static int resolve(struct iwt_odp *odp, const struct request *r)
 {
 	int err = iwt_odp_fill(odp, r->va, r->len, r->how);
@@ -133,7 +138,7 @@ static int resolve_for(struct iwt_pager *p, const struct request *r)
 }
 
 /**
- * iwt_pager_interrupt() - interrupt the page fault of a worker, if it is in one
+ * iwt_pager_interrupt() - interrupt a worker, if it resolves a page fault
  * @w: worker; the lock of its pager is held
  */
 void iwt_pager_interrupt(struct iwt_pager_worker *w)
@@ -143,7 +148,9 @@ void iwt_pager_interrupt(struct iwt_pager_worker *w)
 		send_sig(SIGKILL, w->task, 1);
 }
 
-/* Interrupt the workers if nobody else uses the address space. Return: is any worker busy? */
+/*
+ * Interrupt the workers if nobody else uses the address space. Return: true if a worker is busy.
+ */
 static bool look_at_users(struct iwt_pager *p)
 {
 	struct iwt_pager_worker *w;
@@ -191,7 +198,7 @@ static void do_pager_work(struct work_struct *work)
 }
 
 /**
- * iwt_pager_start() - start a worker for a new fault
+ * iwt_pager_start() - start a worker for a new fault, if not all workers are busy
  * @p: pager, to whose queue a fault was added; its lock is held
  */
 void iwt_pager_start(struct iwt_pager *p)
@@ -212,8 +219,8 @@ void iwt_pager_start(struct iwt_pager *p)
 }
 
 /*
- * Remove a pager from the list. Return: true only for the first caller, which has to end the
- * table.
+ * Remove a pager from the list. Return: true only for the first caller, which then has to call
+ * iwt_odp_end().
  */
 static bool pager_delist(struct iwt_pager *p)
 	__must_hold(&pagers_lock)
@@ -224,7 +231,7 @@ static bool pager_delist(struct iwt_pager *p)
 	return true;
 }
 
-/* Release the queue and the address space; no worker uses them any more. */
+/* Release the queue and the address space of a pager whose workers do not run any more. */
 static void let_go(struct iwt_pager *p)
 {
 	if (p->queue)
@@ -259,8 +266,8 @@ static void end_pager(struct kref *ref)
 }
 
 /*
- * The process has exited, so no fault is raised any more. Wait for page faults in progress, which
- * use the mm, and release the mm.
+ * The process has exited, and p->gone prevents new faults. Wait for page faults in progress,
+ * which use the mm, and then release the mm.
  */
 static void do_gone_work(struct work_struct *work)
 {
@@ -281,7 +288,7 @@ static void do_gone_work(struct work_struct *work)
 
 /*
  * No process uses the address space any more. If another process has the uverbs descriptor, the
- * regions continue to exist, but their resources are released.
+ * regions continue to exist, but the pager releases the address space, the table and the queue.
  */
 static void process_gone(void *arg)
 {
@@ -294,7 +301,7 @@ static void process_gone(void *arg)
 	queue_work(free_wq, &p->gone_work);
 }
 
-/* Return: pager for the calling process, not in the list, or an error pointer. */
+/* Return: a new pager for the calling process, not in the list yet, or an error pointer. */
 static struct iwt_pager *alloc_pager(struct iwt_dev *dev, gfp_t gfp)
 {
 	struct iwt_pager *p = kzalloc_obj(*p, gfp);
@@ -319,7 +326,7 @@ static struct iwt_pager *alloc_pager(struct iwt_dev *dev, gfp_t gfp)
 	return p;
 }
 
-/* Return: 0 or -errno; on error @p is freed. */
+/* Get the queue and the table of a new pager. Return: 0 or -errno; on error @p is freed. */
 static int pager_begin(struct iwt_pager *p, gfp_t gfp)
 {
 	int ret = -ENOMEM;
@@ -355,8 +362,8 @@ static struct iwt_pager *new_pager(struct iwt_dev *dev, gfp_t gfp)
 }
 
 /*
- * Find the pager of an address space, and count one more region. Return: the pager, or NULL if
- * there is none; then @new, if not NULL, is added to the list as the pager.
+ * Find the pager of an address space, and increment its number of regions. Return: the pager, or
+ * NULL if there is none. In the latter case this function adds @new, if not NULL, to the list.
  */
 static struct iwt_pager *pager_find(const struct iwt_dev *dev,
 				    const struct mm_struct *mm, struct iwt_pager *new)
@@ -404,7 +411,7 @@ struct iwt_pager *iwt_pager_join(struct iwt_dev *dev, gfp_t gfp)
 }
 
 /**
- * iwt_pager_leave() - release the pager of a region that is destroyed
+ * iwt_pager_leave() - release the pager of a region that is being destroyed
  * @pager: pager of the region; streams may still be waiting for its workers
  *
  * May sleep, but does not wait for page faults.
@@ -425,7 +432,7 @@ void iwt_pager_leave(struct iwt_pager *pager)
 }
 
 /**
- * iwt_pager_odp() - the table of pages that are present
+ * iwt_pager_odp() - get the table of the pages that are present
  * @pager: pager
  *
  * Return: the table, valid until iwt_pager_leave().

@@ -29,10 +29,12 @@ struct iwt_stream;
  * @entry: place in the pager's list, before a worker has dequeued the fault
  * @va: user address
  * @len: length in bytes
- * @around: bytes after @len where the pager looks for present pages
+ * @around: number of bytes after the requested memory in which the pager also looks for present
+ *	pages
  * @resume: called when the wait is over, with the lock of the pager held
- * @stream: stream, or NULL for a prefetch call; the lock of the stream guards all members that
- *	name no other lock
+ * @stream: stream, or NULL for a prefetch call
+ *
+ * If no other lock is given, the lock of the stream guards the member.
  */
 struct iwt_fault {
 	bool waits;
@@ -68,7 +70,7 @@ static inline bool iwt_fault_waits(const struct iwt_fault *f)
 	return smp_load_acquire(&f->waits); /* pairs with answer() */
 }
 
-/* @f is zeroed. */
+/* Initialise a fault. @f: fault, zeroed; @st: stream, or NULL for a prefetch call. */
 static inline void iwt_fault_init(struct iwt_fault *f,
 				  void (*resume)(struct iwt_fault *f),
 				  struct iwt_stream *st)
@@ -78,13 +80,13 @@ static inline void iwt_fault_init(struct iwt_fault *f,
 }
 
 /*
- * The engine found all memory of an FPDU, including the memory that it last requested. If that
- * request failed, another stream or the process made the memory present since: forget the error.
- * The lock of the stream is held.
+ * The engine has found all memory of an FPDU, including the memory of its last request. If that
+ * request failed, another stream or the process has made the memory present since then: clear the
+ * error. The lock of the stream is held.
  */
 static inline void iwt_fault_settle(struct iwt_fault *f)
 {
-	/* while the direction is waiting, the present request will set the error */
+	/* while the direction is waiting, a worker may set f->err for the present request */
 	if (unlikely(READ_ONCE(f->err)) && !iwt_fault_waits(f))
 		f->err = 0;
 }

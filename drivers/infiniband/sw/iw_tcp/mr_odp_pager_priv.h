@@ -29,21 +29,21 @@ struct iwt_pager_worker {
 
 /**
  * struct iwt_pager - resolves faults in the memory of one process, for one device
- * @ref: references: one of all regions together, one of each fault whose last request was to
- *	this pager, of each busy worker, and of @watch and @gone_work while they are queued
+ * @ref: references: one for all regions together, and one each for every fault whose last request
+ *	was to this pager, for every busy worker, and for @watch and @gone_work while queued
  * @all: place in the list of all pagers, while the pager has regions and the process exists
  * @regions: number of regions; guarded by the lock of the list
- * @dev: device of the regions; only compared
- * @mm: address space; NULL some time after @gone
+ * @dev: device of the regions; used only for comparisons
+ * @mm: address space; NULL after @gone_work
  * @odp: table of the pages of @mm that are present
  * @lock: guards the following members, and the queued faults; BH off; nests inside the locks of
  *	a stream and of a region
  * @gone: no process uses @mm any more
- * @queue: queue of the workers; NULL some time after @gone
+ * @queue: workqueue of the workers; NULL after @gone_work
  * @faults: faults that no worker has dequeued yet
  * @workers: workers
  * @users: number of workers that use @mm
- * @watch: checks whether anybody but the workers uses @mm
+ * @watch: checks periodically whether only the workers use @mm
  * @gone_work: releases @mm, @queue and the pages in @odp
  * @free_work: frees the pager; the last reference may be dropped in atomic context, or by a
  *	worker

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging: a table of the pages of a process that are present, which follows the page
- * tables of the process. The pages are not pinned.
+ * On-demand paging: a table of the pages of a process that are present. The pages are not pinned.
  *
- * An address space has one table for each device. Its regions share the table, also if they
- * overlap, so the cost of invalidating a page does not depend on the number of regions.
+ * An address space has one table for each device. All regions in the address space share the
+ * table, even if the regions overlap. So the cost of invalidating a page does not depend on the
+ * number of regions.
  *
  * The table has no references to pages. The MMU notifier makes a page safe to use: before the
- * kernel unmaps a page, writes it to disk, shares it with a child or write-protects it, it calls
- * invalidate() and waits for its return. invalidate() removes the page from the table, and waits
- * for engines that copy. Afterwards the page is absent from the table, whether or not the process
- * still has it, until iwt_odp_fill() requests it by get_user_pages(). The request has the same
- * effects as a page fault of the process, for instance copy on write.
+ * kernel unmaps a page, writes the page to disk, shares it with a child or write-protects it, the
+ * kernel calls invalidate(). This function removes the page from the table, and waits for engines
+ * that copy. The kernel continues when the function has returned. Afterwards the page is absent
+ * from the table, even if the process still has the page, until iwt_odp_fill() requests it by
+ * get_user_pages(). The request has the same effects as a page fault of the process, for instance
+ * copy on write.
  *
  * A page is entered into the table only if it was not invalidated since the request began.
  */
@@ -27,17 +28,20 @@
 
 #include "stats.h"
 
-/* Number of pages that are requested together. */
+/* Maximum number of pages that one call of get_user_pages() requests. */
 #define FILL		16
 /* Maximum number of attempts to get these pages, if the process changes its memory meanwhile. */
 #define TRIES		8
-/* Maximum number of pages that are removed from the table while its lock is held. */
+/* Maximum number of pages that are removed together, while the lock of the table is held. */
 #define FORGET		1024
 
-/* Maximum number of written pages among them, which are marked dirty before more are removed. */
+/*
+ * Maximum number of pages among the removed pages that engines have written. These pages are
+ * marked dirty before more pages are removed.
+ */
 #define WRITTEN_MAX	16
 
-/* Tags of a page in the table; a page without a tag may only be read. */
+/* Tags of an entry of the table. Engines may only read a page whose entry has no tag. */
 #define WRITABLE	1UL
 #define WRITTEN		3UL	/* writable, and an engine has written it */
 
@@ -46,11 +50,12 @@
  * @notifier: MMU notifier for the whole address space
  * @dev: device, for its counters; valid only while @notifier is registered
  * @mm: address space; used only for comparisons and for its size
- * @lock: readers use pages; a writer waits until no reader uses a page that was removed
- * @pages: kernel addresses of pages that are present, by user page number. Its lock, BH off,
- *	guards the following members, and nests inside @lock
- * @asked: requests for pages in progress
- * @ended: nobody uses the table any more
+ * @lock: held for reading while an engine uses pages. A thread that has removed pages takes the
+ *	lock for writing, to wait until no engine uses them
+ * @pages: kernel addresses of pages that are present, by user page number. The lock of the
+ *	xarray, BH off, also guards @asked and @ended, and nests inside @lock
+ * @asked: requests for pages in progress (struct asked)
+ * @ended: the table is being ended: no page may be entered any more
  * @gone: called with @arg when no process uses the address space any more
  * @arg: argument of @gone
  */
@@ -66,7 +71,7 @@ struct iwt_odp {
 	void *arg;
 };
 
-/* A request in progress, for the user pages from @first to @last. */
+/* A request in progress, for the user page numbers from @first to @last, both included. */
 struct asked {
 	struct list_head entry;
 	unsigned long first;
@@ -74,7 +79,7 @@ struct asked {
 	bool stale;	/* a page of the request was invalidated meanwhile */
 };
 
-/* Requests in progress must not enter pages that are being invalidated. */
+/* Requests in progress must not enter the pages @first to @last, which are being invalidated. */
 static void mark_stale(struct iwt_odp *odp, unsigned long first,
 		       unsigned long last)
 {
@@ -105,8 +110,9 @@ static void note_forgotten(struct forgotten *f, void *entry)
 }
 
 /*
- * Remove a batch of pages from the table, from @next to @last. @next is set to the next page to
- * remove, or to 0 if none is left. Reserved entries stay.
+ * Remove a batch of pages from the table, from the page number *@next up to @last, and record
+ * them in @f. This function sets *@next to the next page to remove, or to 0 if none is left.
+ * Reserved entries stay.
  */
 static void forget(struct iwt_odp *odp, unsigned long *next, unsigned long last,
 		   struct forgotten *f)
@@ -128,9 +134,9 @@ static void forget(struct iwt_odp *odp, unsigned long *next, unsigned long last,
 }
 
 /*
- * If another thread holds the lock of the page, that thread either waits for this invalidation,
- * or is removing the page from its file. In both cases it is safe to mark the page dirty without
- * the lock.
+ * Mark a page dirty. If another thread holds the lock of the page, that thread either waits for
+ * this invalidation, or is removing the page from the page's file. In both cases this function
+ * may mark the page dirty without the lock.
  */
 static void dirty(struct page *page)
 {
@@ -143,10 +149,10 @@ static void dirty(struct page *page)
 }
 
 /*
- * Wait until no engine uses the removed pages, and mark the written pages dirty. The page table
- * entry allowed writing, but only the process's own writes set the dirty bit of the entry. File
- * systems that need a notice of the first write mark a page dirty before its entry becomes
- * writable.
+ * Wait until no engine uses the removed pages, and mark the written pages dirty: the page table
+ * entry allowed writing, but only the process's own writes set the dirty bit of the entry. A file
+ * system that has to be notified of the first write needs no notice here: it was notified before
+ * the page table entry became writable.
  */
 static void part_with(struct iwt_odp *odp, struct forgotten *f)
 {
@@ -158,7 +164,11 @@ static void part_with(struct iwt_odp *odp, struct forgotten *f)
 	}
 }
 
-/* Called before page tables change. When it returns, no engine uses the pages of the range. */
+/*
+ * Callback of the MMU notifier, called before page tables change. After it has returned true, no
+ * engine uses the pages of the range. Return: false if the caller must not sleep, and this
+ * function would have to.
+ */
 static bool invalidate(struct mmu_interval_notifier *notifier,
 		       const struct mmu_notifier_range *range,
 		       unsigned long seq)
@@ -168,7 +178,7 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 	unsigned long last = (range->end - 1) >> PAGE_SHIFT;
 	bool any = false;
 
-	/* on PREEMPT_RT the lock may sleep */
+	/* on PREEMPT_RT, acquiring odp->lock may sleep */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) && !mmu_notifier_range_blockable(range))
 		return false;
 	do {
@@ -231,7 +241,7 @@ struct iwt_odp *iwt_odp_new(struct iwt_dev *dev, void (*gone)(void *arg),
 	return odp;
 }
 
-/* Free a table. @odp: table, after iwt_odp_end(); nobody fills it any more. Any context. */
+/* Free a table. @odp: table, after iwt_odp_end(); nobody is in iwt_odp_fill(). Any context. */
 void iwt_odp_free(struct iwt_odp *odp)
 {
 	kfree(odp);
@@ -241,8 +251,8 @@ void iwt_odp_free(struct iwt_odp *odp)
  * iwt_odp_end() - empty a table after its last region was destroyed
  * @odp: table; nobody looks up pages in it any more
  *
- * Does not wait for a page fault in progress, so the table exists until iwt_odp_free(). May
- * sleep: it waits for invalidations.
+ * This function does not wait for iwt_odp_fill(), which may be in a page fault. So the structure
+ * must exist until iwt_odp_free(). May sleep: waits for invalidations.
  */
 void iwt_odp_end(struct iwt_odp *odp)
 {
@@ -263,7 +273,10 @@ void iwt_odp_end(struct iwt_odp *odp)
 	xa_destroy(&odp->pages);
 }
 
-/* sparse and clang cannot follow the lock of the next two functions into their callers. */
+/*
+ * iwt_odp_use() acquires odp->lock and iwt_odp_leave() releases it. sparse and clang can't follow
+ * the lock from one function to the other, so both functions hide it from the checkers.
+ */
 
 /**
  * iwt_odp_use() - begin to use pages of a table
@@ -287,8 +300,8 @@ void iwt_odp_leave(struct iwt_odp *odp)
 }
 
 /*
- * An engine is about to write a page: tag it as written. Return: false if the page may not be
- * written, or is not in the table any more.
+ * An engine is about to write a page: tag the entry as written. Return: true; false if the page
+ * may not be written, or is not in the table any more.
  */
 static bool note_written(struct iwt_odp *odp, unsigned long index)
 {
@@ -333,7 +346,7 @@ u8 *iwt_odp_piece(struct iwt_odp *odp, u64 va, u32 max, u32 *len, bool write)
 	return (u8 *)xa_untag_pointer(page) + offset_in_page(va);
 }
 
-/* Does a table belong to an address space? */
+/* Is @odp a table of the address space @mm? */
 bool iwt_odp_is_of(const struct iwt_odp *odp, const struct mm_struct *mm)
 {
 	return odp->mm == mm;
@@ -356,8 +369,8 @@ static void note(struct iwt_odp *odp, unsigned long index, struct page *page,
 }
 
 /*
- * Begin a request. From now on invalidate() sees the request, and invalidations that did not see
- * the request have finished.
+ * Begin a request. After this function has returned, each call of invalidate() sees the request,
+ * and all calls that did not see the request have finished.
  */
 static void ask(struct iwt_odp *odp, struct asked *a)
 {
@@ -368,8 +381,8 @@ static void ask(struct iwt_odp *odp, struct asked *a)
 }
 
 /*
- * End a request, and enter its pages into the table. Return: false, and no page is entered, if a
- * page of the request was invalidated meanwhile, or if the table has ended.
+ * End a request, and enter its pages into the table. Return: true; false, and no page is entered,
+ * if a page of the request was invalidated meanwhile, or if the table has ended.
  */
 static bool note_all(struct iwt_odp *odp, struct asked *a, struct page **pages,
 		     int n, bool write)
@@ -386,7 +399,10 @@ static bool note_all(struct iwt_odp *odp, struct asked *a, struct page **pages,
 	return good;
 }
 
-/* Reserve entries in the table, so that it allocates no memory while it is locked. */
+/*
+ * Reserve @n entries in the table, so that note_all() allocates no memory while the table is
+ * locked. Return: 0 or -errno.
+ */
 static int reserve(struct iwt_odp *odp, unsigned long index, int n)
 {
 	int i, ret = 0;
@@ -406,7 +422,10 @@ static void unreserve(struct iwt_odp *odp, unsigned long index, int n)
 	local_bh_enable();
 }
 
-/* @write is cleared if the pages may only be read. */
+/*
+ * Get up to @n pages that are present, without page faults. This function sets *@write to false
+ * if the pages may only be read. Return: number of pages, or 0 or -errno if there is no page.
+ */
 static int get_present(unsigned long va, int n, struct page **pages, bool *write)
 {
 	int got = get_user_pages_fast_only(va, n, FOLL_WRITE, pages);
@@ -437,8 +456,9 @@ static void give_back_pages(struct page **pages, int n)
 }
 
 /*
- * Return: number of pages that the process has, or -errno. @noted is set if they were entered
- * into the table.
+ * Make one attempt to get pages and to enter them into the table. Return: number of pages from
+ * @index on that the process has, or -errno. This function sets *@noted to false if the pages
+ * were not entered, because one of them was invalidated meanwhile.
  */
 static int try_pages(struct iwt_odp *odp, unsigned long index, int n,
 		     enum iwt_odp_how how, bool *noted)
@@ -489,11 +509,11 @@ static int fill_some(struct iwt_odp *odp, unsigned long index, int n,
  *	page
  *
  * If the process changes its memory meanwhile, pages may be absent afterwards. The caller is the
- * process, or a kernel thread that uses its address space. May sleep as long as a page fault:
- * the memory may be a file on a server, or the process may serve page faults itself.
+ * process, or a kernel thread that uses its address space. May sleep as long as a page fault
+ * takes: the memory may be a file on a server, or the process may serve page faults itself.
  *
- * Return: 0, -EFAULT if the process has no such memory or the table has ended, -EINTR if the
- * caller has a fatal signal, or -ENOMEM.
+ * Return: 0; -EFAULT if the process has no such memory or the table has ended; -EINTR if the
+ * caller has a fatal signal; -ENOMEM; or another error of get_user_pages().
  */
 int iwt_odp_fill(struct iwt_odp *odp, u64 va, u64 len, enum iwt_odp_how how)
 {
@@ -504,8 +524,8 @@ int iwt_odp_fill(struct iwt_odp *odp, u64 va, u64 len, enum iwt_odp_how how)
 		int n = min_t(unsigned long, last - index + 1, FILL);
 
 		/*
-		 * get_user_pages() accepts tagged addresses, but invalidate() gets untagged
-		 * addresses
+		 * get_user_pages() accepts addresses with tag bits, but invalidate() gets
+		 * addresses without tag bits: refuse addresses with tag bits
 		 */
 		if (index >= odp->mm->task_size >> PAGE_SHIFT)
 			return -EFAULT;

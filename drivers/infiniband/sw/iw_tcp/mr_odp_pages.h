@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * On-demand paging: a table of the pages of a process that are present, which follows the page
- * tables of the process. The pages are not pinned.
+ * On-demand paging: a table of the pages of a process that are present. An MMU notifier removes
+ * pages that the process loses. The pages are not pinned.
  */
 #ifndef IWT_MR_ODP_PAGES_H
 #define IWT_MR_ODP_PAGES_H

@@ -4,9 +4,9 @@
  *
  * A worker in a page fault may wait for ever, and a workqueue limits the number of running work
  * items. With one workqueue for all processes, processes whose page faults do not end would block
- * all others. With one workqueue for each process, a user could allocate memory that is charged
- * to nobody. So pagers share a workqueue, but no more pagers than can run all their workers at
- * once.
+ * all other processes. With one workqueue for each process, a user could allocate memory that is
+ * charged to nobody. So pagers share a workqueue, but only so many pagers that the workqueue can
+ * run all their workers at the same time.
  */
 #include "mr_odp_queue.h"
 
@@ -35,7 +35,10 @@ struct iwt_pager_queue {
 static DEFINE_MUTEX(queues_lock);
 static struct list_head queues __guarded_by(&queues_lock) = LIST_HEAD_INIT(queues);
 
-/* Number of pagers per queue. Each NUMA node may run only a part of max_active. */
+/*
+ * Return: maximum number of pagers that share a queue. Some kernels divide max_active among the
+ * NUMA nodes, and a node runs no more work items than its part.
+ */
 static unsigned int max_users(void)
 {
 	return max_t(unsigned int, ACTIVE / IWT_PAGER_WORKERS / num_possible_nodes(), 1);
@@ -59,7 +62,7 @@ static struct iwt_pager_queue *make(void)
  *
  * May sleep.
  *
- * Return: the queue, or NULL without memory.
+ * Return: the queue, or NULL if memory is missing.
  */
 struct iwt_pager_queue *iwt_pager_queue_get(void)
 {

@@ -6,7 +6,7 @@
 struct iwt_pager_queue;
 struct work_struct;
 
-/* Number of faults that one pager resolves at the same time. */
+/* Maximum number of faults that one pager resolves at the same time. */
 #define IWT_PAGER_WORKERS	16
 
 struct iwt_pager_queue *iwt_pager_queue_get(void);

@@ -16,7 +16,10 @@
 
 #include "dev.h"
 
-/* Bytes per request; between two requests the pager can serve other faults of the process. */
+/*
+ * Maximum number of bytes of one request. Between two requests of a call the pager can resolve
+ * other faults of the process.
+ */
 #define PIECE		(1024 << 10)
 
 /**
@@ -41,7 +44,7 @@ static void prefetch_resume(struct iwt_fault *f)
 	complete(&container_of(f, struct prefetch, fault)->over);
 }
 
-/* Return: false if the device is being removed. */
+/* Return: true; false, and the call is not in the list, if the device is being removed. */
 static bool enlist(struct prefetch *p)
 {
 	bool ends;
@@ -61,7 +64,10 @@ static void prefetch_delist(struct prefetch *p)
 	spin_unlock(&prefetches_lock);
 }
 
-/* Request the first piece of @sge, which must be in a region of the calling process. */
+/*
+ * Request the first piece of @sge. Return: 0; -EFAULT if @sge is not in an on-demand region of
+ * the calling process that allows the access; or an error of iwt_fault_raise().
+ */
 static int prefetch_raise(struct prefetch *p, const struct ib_pd *pd,
 			  const struct ib_sge *sge, enum iwt_odp_how how)
 {
@@ -84,7 +90,10 @@ static int prefetch_raise(struct prefetch *p, const struct ib_pd *pd,
 	return ret;
 }
 
-/* Return: 0, the error of the request, -ERESTARTSYS, or -EIO if the device is being removed. */
+/*
+ * Wait for the end of the request. Return: 0, the error of the request, -ERESTARTSYS on a signal,
+ * or -EIO if the device is being removed.
+ */
 static int await(struct prefetch *p)
 {
 	int ret = wait_for_completion_interruptible(&p->over);
@@ -125,9 +134,9 @@ static int fetch_piece(struct iwt_dev *dev, const struct ib_pd *pd,
  *
  * Process context, may sleep.
  *
- * Return: 0, -EFAULT if @sge is not part of such a region, or if the region lacks the right to
- * write that @how needs, -ERESTARTSYS on a signal, -EIO if the device is being removed, or an
- * error of iwt_odp_fill().
+ * Return: 0; -EFAULT if @sge is not a part of such a region, or if @how requires writing and the
+ * region does not allow local writes; -ERESTARTSYS on a signal; -EIO if the device is being
+ * removed; or an error of iwt_odp_fill().
  */
 int iwt_mr_prefetch(struct iwt_dev *dev, const struct ib_pd *pd,
 		    const struct ib_sge *sge, enum iwt_odp_how how)
@@ -163,7 +172,10 @@ void iwt_mr_prefetch_end(struct iwt_dev *dev)
 	spin_unlock(&prefetches_lock);
 }
 
-/* Allow prefetch calls on a new device, or on a device that has moved. May sleep. */
+/*
+ * Allow prefetch calls on a new device, or on a device that has moved to another network
+ * namespace. May sleep.
+ */
 void iwt_mr_prefetch_begin(struct iwt_dev *dev)
 {
 	spin_lock(&prefetches_lock);

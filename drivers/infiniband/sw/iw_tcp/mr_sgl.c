@@ -11,18 +11,18 @@
 
 /**
  * iwt_mem_piece() - find memory of one region
- * @at: actor, rights, and hold, which keeps the region and so the memory; the list of @at is
- *	not used
+ * @at: only its actor, hold and rights are used; afterwards the hold holds the region, so the
+ *	memory stays valid
  * @stag: STag of the region
  * @addr: tagged offset
  * @piece: set to the address of the memory
- * @len: number of bytes to check; access to all of them must be allowed. Set to the number of
- *	contiguous bytes at @piece
+ * @len: number of bytes; access to all of these bytes must be allowed, otherwise the access is
+ *	denied. Set to the number of contiguous bytes at @piece
  *
  * Bottom halves off, never sleeps.
  *
- * Return: IWT_ACCESS_OK or the reason why not; IWT_ACCESS_ABSENT if the stream has to wait for
- * the memory.
+ * Return: IWT_ACCESS_OK, or the reason why the access is not possible; IWT_ACCESS_ABSENT if the
+ * stream has to wait for the memory.
  */
 enum iwt_access_verdict iwt_mem_piece(const struct iwt_place *at, u32 stag, u64 addr, u8 **piece,
 				      u32 *len)
@@ -45,14 +45,16 @@ enum iwt_access_verdict iwt_mem_piece(const struct iwt_place *at, u32 stag, u64 
 
 /**
  * iwt_sgl_piece() - find memory at a place in a list
- * @at: place; advanced over elements that are used up, but not over the piece
+ * @at: place; this function moves it over elements of which no byte is left, but not over the
+ *	piece
  * @piece: set to the address of the memory
- * @len: maximum number of bytes; access to all of them that are in the same element must be
- *	allowed. Set to the number of contiguous bytes at @piece, not 0
+ * @len: maximum number of bytes; access to all of these bytes that are in the same element must
+ *	be allowed, otherwise the access is denied. Set to the number of contiguous bytes at
+ *	@piece, which is not 0
  *
  * Bottom halves off, never sleeps.
  *
- * Return: IWT_ACCESS_OK or the reason why not.
+ * Return: as iwt_mem_piece(); IWT_ACCESS_BOUNDS at the end of the list.
  */
 enum iwt_access_verdict iwt_sgl_piece(struct iwt_place *at, u8 **piece, u32 *len)
 {
@@ -76,11 +78,11 @@ enum iwt_access_verdict iwt_sgl_piece(struct iwt_place *at, u8 **piece, u32 *len
  * iwt_sgl_check() - check access to all elements of a list
  * @actor: PD and stream on whose behalf memory is accessed
  * @sge: private copy of the list
- * @n: elements
- * @need: rights
+ * @n: number of elements
+ * @need: rights that the access needs (enum iwt_rights)
  *
- * Access is checked again when bytes are copied; this check finds a bad list before any byte of
- * its message is sent. Empty elements are not checked. BH may be on.
+ * Access is checked again when bytes are copied. This first check finds a bad list before any
+ * byte of the message is sent. Empty elements are not checked. BH may be on.
  *
  * Return: the first verdict that is not IWT_ACCESS_OK, or IWT_ACCESS_OK.
  */
@@ -107,15 +109,16 @@ enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *actor,
 
 /**
  * iwt_sgl_scatter() - copy linear memory to the memory of a list
- * @at: place with the right to write, advanced
+ * @at: place; @at->need includes IWT_LOCAL_WRITE. This function moves the place over the bytes
  * @from: source
- * @len: bytes to copy
- * @left: @len plus the bytes of the same FPDU that later calls will copy. Access to all of them
- *	must be allowed: absent memory is requested for the whole FPDU
+ * @len: number of bytes to copy
+ * @left: @len plus the number of bytes of the same FPDU that later calls will copy. If memory is
+ *	absent, this function requests the memory for all of these bytes that are in the same
+ *	element, so that the stream does not wait for each page in turn
  *
  * Bottom halves off, never sleeps.
  *
- * Return: IWT_ACCESS_OK or the reason why not.
+ * Return: as iwt_sgl_piece().
  */
 enum iwt_access_verdict iwt_sgl_scatter(struct iwt_place *at, const u8 *from, u32 len, u32 left)
 {
@@ -137,7 +140,10 @@ enum iwt_access_verdict iwt_sgl_scatter(struct iwt_place *at, const u8 *from, u3
 	return IWT_ACCESS_OK;
 }
 
-/* A CPU instruction changes the word: so it is atomic for programs that access the word, too. */
+/*
+ * Execute the operation by one CPU instruction, so that it is atomic also for programs on this
+ * machine that access the word. Return: the old value.
+ */
 static u64 exchange(u64 *word, const struct iwt_atomic *a)
 {
 	u64 old = READ_ONCE(*word);
@@ -149,8 +155,8 @@ static u64 exchange(u64 *word, const struct iwt_atomic *a)
 
 /*
  * Return: error for an atomic operation whose memory iwt_mr_piece() did not find. If @old is
- * NULL, absent memory of an on-demand region is no error: the memory is requested when the
- * operation is performed.
+ * NULL, the operation is only checked, and absent memory of an on-demand region is no error: the
+ * memory is requested when the operation is performed.
  */
 static u32 no_word(const struct iwt_mr *mr, const struct iwt_atomic *a,
 		   const u64 *old, struct iwt_fault *fault)
@@ -169,10 +175,10 @@ static u32 no_word(const struct iwt_mr *mr, const struct iwt_atomic *a,
  * @actor: PD and stream on whose behalf memory is accessed
  * @a: request
  * @old: set to the old value; NULL to check only whether the operation is allowed
- * @fault: if @old is not NULL, fault for absent memory
+ * @fault: fault of this direction of the stream, for absent memory; unused if @old is NULL
  *
- * The address of the memory must be aligned, its tagged offset need not be (RFC 7306 5.1). Never
- * sleeps.
+ * The memory address must be a multiple of 8; the tagged offset need not be aligned (RFC 7306
+ * 5.1). Never sleeps.
  *
  * Return: IWT_OK or the error for a Terminate (RFC 7306 8.2, RFC 5040 4.8); %IWT_ERR_ABSENT if
  * the operation was not done because the stream has to wait for the memory.

@@ -16,7 +16,10 @@ struct iwt_hold;
 /* The lkey that gives kernel consumers access to all kernel addresses. */
 #define IWT_LOCAL_DMA_LKEY	0
 
-/* PD and stream on whose behalf memory is accessed. Must not be copied. */
+/*
+ * PD and stream on whose behalf memory is accessed; @kernel: the consumer is a part of the
+ * kernel. A copy stands for another stream, because the address of @party identifies the stream.
+ */
 struct iwt_actor {
 	struct iwt_dev *dev;
 	struct iwt_party party;
@@ -30,9 +33,9 @@ static inline bool iwt_is_kernel_va(const struct iwt_actor *actor, u32 lkey)
 }
 
 /**
- * struct iwt_sgl_pos - place in a list
- * @i: element
- * @off: byte within the element
+ * struct iwt_sgl_pos - place in a scatter/gather list
+ * @i: index of the element
+ * @off: offset of the byte in the element
  */
 struct iwt_sgl_pos {
 	u32 i;
@@ -40,12 +43,12 @@ struct iwt_sgl_pos {
 };
 
 /**
- * struct iwt_place - a place in a scatter/gather list, and all that an access there needs
+ * struct iwt_place - a place in a scatter/gather list, and all that an access to it needs
  * @actor: PD and stream on whose behalf memory is accessed
- * @hold: keeps the region of the present element, and has the fault for absent memory
+ * @hold: holds the region of the present element, and has the fault for absent memory
  * @sge: private copy of the list
- * @n: elements
- * @need: rights
+ * @n: number of elements of @sge
+ * @need: rights that the access needs (enum iwt_rights)
  * @pos: place in the list
  */
 struct iwt_place {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Invalidation of STags, of regions as well as of windows. */
+/* Invalidation of the STags of regions and windows. */
 #include "mr_stag.h"
 
 #include "mr.h"
@@ -10,7 +10,8 @@
  * @dev: device
  * @stag: STag; its key is ignored if a consumer invalidates an STag that is not valid
  * @party: PD, and stream if there is one, on whose behalf the STag is invalidated
- * @remote: the peer invalidates the STag (Send with Invalidate, RFC 5040 5.3)
+ * @remote: true if the peer invalidates the STag (Send with Invalidate, RFC 5040 5.3), false if a
+ *	consumer does
  *
  * Regions for fast registration and windows of type 2 can be invalidated. Waits for engines
  * that copy; never sleeps.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Invalidation of STags, of regions as well as of windows. */
+/* Invalidation of the STags of regions and windows. */
 #ifndef IWT_MR_STAG_H
 #define IWT_MR_STAG_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Pinned memory regions of processes, and re-registration of all regions of processes. */
+/* Pinned regions of processes, and re-registration of all kinds of regions of processes. */
 #include "mr_priv.h"
 
 #include <linux/scatterlist.h>
@@ -66,8 +66,9 @@ static int pin(struct pinned *p, struct ib_pd *pd, u64 start, u64 len,
 }
 
 /*
- * iwt_mr_rights() for a region of a process. Windows can be bound to pinned regions only: the
- * memory of other regions may be revoked at any time.
+ * As iwt_mr_rights(), for a region of a process. Windows can be bound to pinned regions only: the
+ * memory of a dma-buf may be revoked at any time, and an on-demand region has no list of extents
+ * that a window could use.
  */
 static int user_rights(enum iwt_mr_kind kind, int access, u32 *rights)
 {
@@ -141,7 +142,10 @@ static void complete_change(struct iwt_mr_change *c, const struct iwt_mr *mr)
 		c->pd = mr->ibmr.pd;
 }
 
-/* The memory of the region cannot change: the process must register another dma-buf. */
+/*
+ * The memory of a dma-buf region can't be changed: for another dma-buf, the process has to
+ * register a new region. Return: 0 or -errno.
+ */
 static int check_dmabuf(const struct iwt_mr_change *c, const struct iwt_mr *mr)
 {
 	if (c->flags & IB_MR_REREG_TRANS)
@@ -151,7 +155,10 @@ static int check_dmabuf(const struct iwt_mr_change *c, const struct iwt_mr *mr)
 	return 0;
 }
 
-/* The memory of the region cannot change, and cannot become pinned. */
+/*
+ * The memory of an on-demand region can't be changed, and can't become pinned. Return: 0 or
+ * -EOPNOTSUPP.
+ */
 static int check_odp(const struct iwt_mr_change *c)
 {
 	if (c->flags & IB_MR_REREG_TRANS || !(c->access & IB_ACCESS_ON_DEMAND))
@@ -163,7 +170,7 @@ static int check_odp(const struct iwt_mr_change *c)
  * Pin the new memory, if the caller requested new memory. If the region becomes writable and its
  * memory was pinned for reading only, pin the memory again: its pages may be shared with other
  * processes, and pinning for writing makes copies. Only the process that owns the memory can pin
- * it.
+ * the memory. Return: 0 or -errno; without new memory, @p stays empty.
  */
 static int pin_change(struct pinned *p, const struct iwt_mr_change *c,
 		      const struct iwt_mr *mr)
@@ -182,9 +189,9 @@ static int pin_change(struct pinned *p, const struct iwt_mr_change *c,
 }
 
 /*
- * Change the region. If @p has memory, it is exchanged with the memory of the region; @stag is
- * exchanged with the STag. Return: 0, or -EBUSY, without any change, as long as windows are bound
- * to the region.
+ * Change the region. This function exchanges *@stag with the STag of the region and, if @p has
+ * memory, @p with the memory of the region. Return: 0; -EBUSY, without any change, as long as
+ * windows are bound to the region.
  */
 static int switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
 			 u32 rights, u32 *stag, struct pinned *p)
@@ -223,14 +230,13 @@ static int switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
  * @change: new attributes
  *
  * The region gets a new STag, like a new region: peers that know the old STag cannot use the new
- * memory or rights (RFC 5042 6.2). Work requests with the old STag fail. Process context, may
- * sleep. Waits for engines that copy.
+ * memory or rights (RFC 5042 6.2). Work requests with the old STag fail. If this function returns
+ * an error, the region does not change. Process context, may sleep. Waits for engines that copy.
  *
- * Return: 0, or an error, and the region does not change: errors of iwt_mr_create_user(), -EINVAL
- * if the memory would have to be pinned by another process, -EOPNOTSUPP if the memory of a
- * dma-buf or of an on-demand region would change or become pinned, -EACCES if the region would
- * become writable but its dma-buf was mapped for reading only, or -EBUSY as long as windows are
- * bound to the region.
+ * Return: 0; an error of iwt_mr_create_user(); -EINVAL if the memory has to be pinned again, but
+ * belongs to another process; -EOPNOTSUPP if the memory of a dma-buf or of an on-demand region
+ * would change or become pinned; -EACCES if the region would become writable but its dma-buf was
+ * mapped for reading only; -EBUSY as long as windows are bound to the region.
  */
 int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change)
 {
@@ -253,8 +259,8 @@ int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change)
 	if (ret)
 		goto out_unpin;
 	/*
-	 * release the memory and the STag that the region does not use: the old ones, or the new
-	 * ones after an error
+	 * after success, p and stag are the old memory and the old STag; after an error, they are
+	 * the new memory and the new STag: release what the region does not use
 	 */
 	ret = switch_region(mr, &c, rights, &stag, &p);
 	iwt_mr_drop_stag(mr, stag);

@@ -5,14 +5,15 @@
  * A window is an STag for a part of a region of a process, with rights of its own. The process
  * binds the window by a work request, so rights are granted and withdrawn in order with its
  * other work requests. A window of type 1 can be used by all streams of its protection domain. A
- * window of type 2 can be used only by the stream that bound it (RFC 5041 8.2), and the end of
- * the stream ends the binding; verbs call it type 2B, because the domain is checked, too.
+ * window of type 2 can be used only by the stream that bound the window (RFC 5041 8.2), and the
+ * end of the stream ends the binding. Verbs call this type 2B, because the domain is checked,
+ * too.
  *
  * For the engines a window is a region: it has bounds, a lock and an entry in the table of STags.
- * It uses the extents of its region. The region counts its windows, and can be neither changed
- * nor destroyed while windows are bound to it. A binding ends with the window's lock held for
- * writing. So no engine uses the memory through that window afterwards, and the region may be
- * destroyed.
+ * The window uses the extents of its region. The region counts its windows, and can be neither
+ * changed nor destroyed while windows are bound to the region. A thread that ends a binding holds
+ * the window's lock for writing. So no engine uses the memory through this window afterwards, and
+ * the region may be destroyed.
  *
  * The locks of a region and of a window are never held together. dev->windows_lock nests inside
  * the lock of a window.
@@ -27,7 +28,8 @@
 
 /*
  * Access flags of windows that the driver supports. Programs set IB_ACCESS_LOCAL_WRITE together
- * with IB_ACCESS_REMOTE_WRITE, as for a region. It is ignored: a window has no local rights.
+ * with IB_ACCESS_REMOTE_WRITE, as for a region. The driver ignores IB_ACCESS_LOCAL_WRITE: a
+ * window has no local rights.
  */
 #define ACCESS_KNOWN	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 			 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_LOCAL_WRITE | \
@@ -35,11 +37,10 @@
 
 /**
  * struct iwt_window - memory window
- * @mr: STag of the window; the first member; its lock guards the members below except @type2
- *	and @node
- * @type2: the window is for one stream only
+ * @mr: STag of the window; the first member. @mr.lock also guards @pd and @region
+ * @type2: the window is for one stream only; does not change
  * @pd: protection domain; NULL once the window is being destroyed
- * @region: region that the window is bound to, or NULL; @mr is valid if @region is set
+ * @region: region that the window is bound to, or NULL; @mr is valid if @region is not NULL
  * @node: type 2: place in the list of the stream that bound the window; guarded by
  *	dev->windows_lock
  */
@@ -57,13 +58,13 @@ static struct iwt_window *to_window(struct iwt_mr *mr)
 }
 
 /**
- * iwt_mw_create() - create a window, not bound
+ * iwt_mw_create() - create a window that is not bound
  * @pd: protection domain
  * @type2: the window is for one stream only
  *
  * Process context, may sleep.
  *
- * Return: the window, or -ENOMEM, also when the device has %IWT_MAX_MW windows.
+ * Return: the window, or the error pointer -ENOMEM, also when the device has %IWT_MAX_MW windows.
  */
 struct iwt_window *iwt_mw_create(struct ib_pd *pd, bool type2)
 {
@@ -84,14 +85,15 @@ struct iwt_window *iwt_mw_create(struct ib_pd *pd, bool type2)
 	return win;
 }
 
-/* The STag of a window that was never bound */
+/* Return: the STag of a window that was never bound; a binding may change its key. */
 u32 iwt_mw_stag(const struct iwt_window *win)
 {
 	return win->mr.ibmr.rkey;
 }
 
 /*
- * Decrement the region's count of windows. No engine uses the region through the window any more.
+ * Decrement the region's count of windows. When this function is called, no engine may use the
+ * region through the window any more.
  */
 static void leave_region(struct iwt_mr *region)
 {
@@ -99,7 +101,7 @@ static void leave_region(struct iwt_mr *region)
 	atomic_dec_return_release(&region->windows);
 }
 
-/* Unbind the window, if it is bound. Afterwards no engine uses the memory through this window. */
+/* Unbind a window, if it is bound. Afterwards no engine uses the memory through this window. */
 static void mw_unbind(struct iwt_window *win)
 {
 	struct iwt_dev *dev = win->mr.dev;
@@ -137,9 +139,9 @@ void iwt_mw_destroy(struct iwt_window *win)
 }
 
 /*
- * Is the region fully created? While uverbs creates, changes or destroys an MR, it holds the
- * uobject for writing. If creation fails, uverbs destroys the MR and that must not fail, so no
- * window may be bound yet.
+ * Is the region fully created? While uverbs creates, changes or destroys an MR, uverbs holds the
+ * uobject for writing: usecnt is negative. If creation fails, uverbs destroys the MR, and this
+ * must not fail. So no window may be bound before the MR is fully created.
  */
 static bool mw_is_settled(const struct iwt_mr *region)
 {
@@ -149,8 +151,9 @@ static bool mw_is_settled(const struct iwt_mr *region)
 }
 
 /*
- * Check the region for a binding, and increment its count of windows. Return: the region, which
- * can be neither changed nor destroyed before leave_region(), or NULL.
+ * Check whether the region allows the binding. If so, increment its count of windows. Return: the
+ * region, which can be neither changed nor destroyed before leave_region(); NULL if there is no
+ * such region or it does not allow the binding.
  */
 static struct iwt_mr *enter_region(struct iwt_dev *dev,
 				   const struct iwt_mw_bind *b,
@@ -162,7 +165,7 @@ static struct iwt_mr *enter_region(struct iwt_dev *dev,
 
 	if (!region)
 		return NULL;
-	/* verbs: remote writes and atomics need the right to local writes */
+	/* verbs allow remote writes and atomic operations only together with local writes */
 	if (b->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC))
 		need |= IWT_LOCAL_WRITE;
 	ok = mw_is_settled(region) &&
@@ -175,8 +178,9 @@ static struct iwt_mr *enter_region(struct iwt_dev *dev,
 }
 
 /*
- * A window of type 1 may be bound while it is bound, or be unbound (length 0); it cannot be zero
- * based. A window of type 2 can be bound only while it is not bound.
+ * May the work request bind or unbind this window? A window of type 1 may be bound anew while it
+ * is bound, and may be unbound by the length 0, but can't be zero based. A window of type 2 can
+ * be bound only while it is not bound.
  */
 static bool may_bind(const struct iwt_window *win, const struct iwt_mw_bind *b,
 		     const struct iwt_party *party)
@@ -218,13 +222,14 @@ static void mw_bind(struct iwt_window *win, struct iwt_mr *region,
  * @dev: device
  * @b: private copy of the parameters
  * @party: PD, and stream if there is one, on whose behalf the window is bound
- * @list: windows of type 2 of this stream
+ * @list: list of the bound windows of type 2 of this stream
  *
- * Waits for engines that use the window; never sleeps.
+ * Waits for engines that use the window; never sleeps. If this function returns an error, the
+ * window does not change.
  *
- * Return: IWT_OK, or IWT_ERR_LOCAL, and the window does not change: if window, region and queue
- * pair are not of one domain, if the window is of type 2 and bound, if the region is too short or
- * lacks a right that the binding needs, or if an access flag is not supported.
+ * Return: IWT_OK, or IWT_ERR_LOCAL: the window, the region and the queue pair are not in the same
+ * domain, the window is of type 2 and already bound, the region is too short or does not have a
+ * right that the binding needs, or an access flag is not supported.
  */
 u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
 		const struct iwt_party *party, struct list_head *list)
@@ -257,8 +262,8 @@ u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
 }
 
 /*
- * As for a region, a consumer may invalidate a window that is not valid, and then the key is not
- * compared. A window of type 1 cannot be invalidated.
+ * As with a region, a consumer may invalidate a window that is not valid, and then the key is not
+ * compared. A window of type 1 can't be invalidated. Return: IWT_OK or IWT_ERR_*.
  */
 static u32 check_mw_invalidate(const struct iwt_window *win, u32 stag,
 			       const struct iwt_party *party, bool remote)
@@ -277,10 +282,10 @@ static u32 check_mw_invalidate(const struct iwt_window *win, u32 stag,
 /**
  * iwt_mw_invalidate() - end the binding of a window
  * @mr: region of kind IWT_MR_WINDOW, from iwt_mr_get_for_change()
- * @stag: see iwt_stag_invalidate()
- * @party: PD, and stream if there is one, on whose behalf the window is invalidated; a window
- *	of type 2 belongs to a stream
- * @remote: the peer invalidates the window
+ * @stag: STag; its key is ignored if a consumer invalidates a window that is not bound
+ * @party: PD, and stream if there is one, on whose behalf the window is invalidated; only the
+ *	stream that bound a window of type 2 may invalidate the window
+ * @remote: true if the peer invalidates the window, false if a consumer does
  *
  * Return: IWT_OK, or the error for a Terminate (RFC 5040 4.8).
  */
@@ -305,9 +310,9 @@ static struct iwt_window *first_of(struct iwt_dev *dev, struct list_head *list)
 }
 
 /**
- * iwt_mw_any() - is any window of type 2 bound by a stream?
+ * iwt_mw_any() - does a stream have a bound window of type 2?
  * @dev: device
- * @list: windows of the stream
+ * @list: list of the bound windows of type 2 of the stream
  *
  * Any context but hard interrupts; the lock of the stream may be held.
  *
@@ -327,9 +332,9 @@ bool iwt_mw_any(struct iwt_dev *dev, struct list_head *list)
  * iwt_mw_end() - unbind all windows of type 2 of a stream that ends
  * @dev: device
  * @party: party of the stream
- * @list: windows of the stream, which binds no other window any more
+ * @list: list of the bound windows of type 2 of the stream, which binds no window any more
  *
- * Process context, may sleep. Waits for engines that look at the windows.
+ * Process context, may sleep. Waits for engines that use the windows.
  */
 void iwt_mw_end(struct iwt_dev *dev, const struct iwt_party *party,
 		struct list_head *list)
@@ -337,13 +342,14 @@ void iwt_mw_end(struct iwt_dev *dev, const struct iwt_party *party,
 	struct iwt_window *win;
 
 	do {
-		/* a window that is destroyed now leaves the list, and RCU keeps its memory */
+		/* another thread may destroy the window: RCU delays the release of its memory */
 		rcu_read_lock();
 		win = first_of(dev, list);
 		if (win) {
 			write_lock_bh(&win->mr.lock);
 			/*
-			 * meanwhile the window may have been unbound, and bound by another stream
+			 * before the lock was acquired, the window may have been unbound, and
+			 * then bound by another stream
 			 */
 			if (win->mr.region.owner == party)
 				mw_unbind(win);

@@ -13,8 +13,8 @@ struct iwt_window;
 
 /**
  * struct iwt_mw - the verbs object of a window
- * @ibmw: verbs object; the core frees it without an RCU grace period
- * @win: window, which engines may still look up after the core has freed @ibmw
+ * @ibmw: verbs object; RDMA core frees the object without an RCU grace period
+ * @win: window, in memory of its own: engines may still look it up after @ibmw was freed
  */
 struct iwt_mw {
 	struct ib_mw ibmw;
@@ -23,7 +23,7 @@ struct iwt_mw {
 
 /**
  * struct iwt_mw_bind - parameters of a work request BIND_MW
- * @stag: the window's index and its new key
+ * @stag: index of the window, and its new key
  * @lkey: lkey of the region
  * @addr: tagged offset, in the region, of the first byte of the window
  * @len: length in bytes; 0 unbinds a window of type 1
@@ -43,7 +43,10 @@ static inline struct iwt_mw *to_iwt_mw(struct ib_mw *mw)
 }
 
 #ifdef CONFIG_INFINIBAND_IW_TCP_WINDOWS
-/* Work requests. BH off or not, never sleep. They return IWT_OK or IWT_ERR_*. */
+/*
+ * Functions for work requests. Bottom halves may be on or off; the functions never sleep, and
+ * return IWT_OK or IWT_ERR_*.
+ */
 u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
 		const struct iwt_party *party, struct list_head *list);
 u32 iwt_mw_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party,
