@@ -23,10 +23,7 @@ bool iwt_memlock_unlimited(void)
 	return ns_capable_noaudit(&init_user_ns, CAP_IPC_LOCK);
 }
 
-/*
- * Return: RLIMIT_MEMLOCK of the process, in pages. The limit does not apply if
- * iwt_memlock_unlimited() returns true. Process context.
- */
+/* Return: RLIMIT_MEMLOCK in pages; ignore it if iwt_memlock_unlimited(). Process context. */
 unsigned long iwt_memlock_limit(void)
 {
 	return rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;

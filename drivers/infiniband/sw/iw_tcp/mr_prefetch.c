@@ -172,10 +172,7 @@ void iwt_mr_prefetch_end(struct iwt_dev *dev)
 	spin_unlock(&prefetches_lock);
 }
 
-/*
- * Allow prefetch calls on a new device, or on a device that has moved to another network
- * namespace. May sleep.
- */
+/* Allow prefetch calls, after the creation of a device or its move to a namespace. May sleep. */
 void iwt_mr_prefetch_begin(struct iwt_dev *dev)
 {
 	spin_lock(&prefetches_lock);

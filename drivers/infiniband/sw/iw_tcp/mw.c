@@ -283,8 +283,8 @@ static u32 check_mw_invalidate(const struct iwt_window *win, u32 stag,
  * iwt_mw_invalidate() - end the binding of a window
  * @mr: region of kind IWT_MR_WINDOW, from iwt_mr_get_for_change()
  * @stag: STag; its key is ignored if a consumer invalidates a window that is not bound
- * @party: PD, and stream if there is one, on whose behalf the window is invalidated; only the
- *	stream that bound a window of type 2 may invalidate the window
+ * @party: PD, and stream if there is one, on whose behalf the window is invalidated; while a
+ *	window of type 2 is bound, only the stream that bound the window may invalidate it
  * @remote: true if the peer invalidates the window, false if a consumer does
  *
  * Return: IWT_OK, or the error for a Terminate (RFC 5040 4.8).

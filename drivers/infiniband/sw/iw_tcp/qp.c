@@ -2,9 +2,9 @@
 /*
  * The state of the queue pair, and the actions that follow from a change of state.
  *
- * Socket callbacks, posters, verbs and the connection manager all report an event of
- * proto/qpfsm.h. Every event, and so every error, passes through one function:
- * iwt_qp_do_step() changes the state and performs the actions that the table lists.
+ * Socket callbacks, posters, verbs and the connection manager cause events (enum iwt_qp_event).
+ * Every event, and so every error, passes through one function, iwt_qp_do_step(). This function
+ * changes the state, and performs the actions that the table in proto/qpfsm.c lists.
  */
 #include "qp_priv.h"
 
@@ -69,7 +69,7 @@ void iwt_qp_notify_cm(struct iwt_qp *qp, enum iwt_llp_event ev)
 		qp->llp->event(qp->llp_ctx, ev);
 }
 
-/* The asynchronous event that reports this error to the consumer. */
+/* Return: the asynchronous event that reports the error @err (IWT_ERR_*) to the consumer. */
 static enum ib_event_type event_of(u32 err)
 {
 	if (IWT_ERR_LAYER(err) < 2 && IWT_ERR_ETYPE(err) == 1)
@@ -79,7 +79,10 @@ static enum ib_event_type event_of(u32 err)
 	return IB_EVENT_QP_FATAL;
 }
 
-/* Queue a Terminate for transmission, unless the responder may not send yet. */
+/*
+ * Queue a Terminate for transmission. A responder must not send before the first FPDU of the
+ * initiator: in this case, request the FIN without a Terminate.
+ */
 static void send_term(struct iwt_qp *qp, u32 err)
 	__must_hold(&qp->stream.lock)
 {
@@ -104,11 +107,12 @@ static void send_term(struct iwt_qp *qp, u32 err)
  *
  * A flush may complete thousands of requests, with bottom halves off. So it is split into
  * steps, each of which completes the oldest requests. No state is kept between two steps: the
- * indices of the rings show which requests are left. The flag IWT_RING_NEED_WAKEUP is set before
- * the rings are read: either this step sees a later post, or the poster rings the doorbell,
- * which runs the next step.
+ * indices of the rings show which requests are left. This function sets the flag
+ * IWT_RING_NEED_WAKEUP before it reads the rings: either this step sees a later post, or the
+ * poster rings the doorbell, which runs the next step.
  *
- * Return: true when requests are left and the caller has to start the next step.
+ * Return: true when requests are left and the caller has to start the next step; false when no
+ * request is left, or when the queue pair is being destroyed.
  */
 bool iwt_qp_flush_step(struct iwt_qp *qp)
 {
@@ -155,7 +159,10 @@ static void flush(struct iwt_qp *qp)
 		iwt_qp_flush_later(qp);
 }
 
-/* Start no request that is posted from now on. In CLOSING, requests posted too late fail. */
+/*
+ * Do not start requests that are posted from now on. In the state CLOSING, also flush requests
+ * that were posted too late.
+ */
 static void seal_qp(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
 {
@@ -164,7 +171,7 @@ static void seal_qp(struct iwt_qp *qp)
 		iwt_qp_flush_later(qp);
 }
 
-/* The one place where the state is written. */
+/* No other function writes the state. */
 static void set_state(struct iwt_qp *qp, enum iwt_qp_state state)
 	__must_hold(&qp->stream.lock)
 {
@@ -174,9 +181,9 @@ static void set_state(struct iwt_qp *qp, enum iwt_qp_state state)
 }
 
 /*
- * With a shared receive queue only the queue pair knows which receives it has taken: it reports
- * to the consumer that all of them are completed. If the consumer is destroying the queue pair,
- * no report is needed.
+ * Only the queue pair knows which receives it has taken from a shared receive queue. When the
+ * queue pair enters the state ERROR, all these receives are completed: report this to the
+ * consumer. If the consumer is destroying the queue pair, no report is needed.
  */
 static void look_last_recv(struct iwt_qp *qp, enum iwt_qp_state was)
 	__must_hold(&qp->stream.lock)
@@ -194,13 +201,14 @@ static void look_last_recv(struct iwt_qp *qp, enum iwt_qp_state was)
  *
  * The order of the actions matters:
  *
- * 1. The state first: the flush and the engines read it.
- * 2. The Terminate before the flush: it quotes the header of the segment that failed, and when
- *    the completions of the flush wake the consumer, the Terminate is already next to be sent.
- * 3. The flush before the events to the consumer: IB_EVENT_QP_LAST_WQE_REACHED promises that all
- *    receives have been taken, IB_EVENT_SQ_DRAINED that the send queue is done.
- * 4. Requests to close or to reset the connection last. For each report the connection manager
- *    only queues work; it handles several reports in an order of its own (see ep_take_bits()).
+ * 1. The state is changed first, because the flush and the engines read the state.
+ * 2. The Terminate is queued before the flush: when the completions of the flush wake the
+ *    consumer, the Terminate is already the next message to be sent.
+ * 3. The flush begins before events are reported to the consumer. IB_EVENT_QP_LAST_WQE_REACHED
+ *    promises that the queue pair has completed all receives that it has taken from the shared
+ *    receive queue, and IB_EVENT_SQ_DRAINED that all requests of the send queue are done.
+ * 4. The connection manager is requested last to close or to reset the connection. It only queues
+ *    work, and handles several requests in the order that ep_take_bits() in cm_work.c defines.
  *
  * Any context.
  *
@@ -276,7 +284,7 @@ bool iwt_qp_check_overrun(struct iwt_qp *qp)
 
 /**
  * iwt_qp_setup() - initialise a queue pair; its queues are set up separately
- * @qp: queue pair, zeroed except for the fields that the core has set
+ * @qp: queue pair, zeroed except for the fields that RDMA core has set
  */
 void iwt_qp_setup(struct iwt_qp *qp)
 	__context_unsafe(/* no other processor can access the queue pair yet */)

@@ -3,7 +3,7 @@
  * The queue pair: its state, and the data that its stream and the connection manager share.
  *
  *	qp.c		the state, and the actions that follow from a change of state
- *	qp_engine.c	the socket's callbacks run the receive and the transmit engine
+ *	qp_engine.c	callbacks of the socket, which run the receive and the transmit engine
  *	qp_run.c	run the engines, or flush if the queue pair sends nothing any more
  *	qp_stream.c	attach and detach a connection; the end of the queue pair
  *	qp_modify.c	change of state or of rights on request of a consumer
@@ -12,8 +12,8 @@
  *
  *   lock          guards                              taken in
  *   ------------  ----------------------------------  ----------------------------
- *   socket        that one engine runs at a time;     softirq, backlog, poster
- *                 which callbacks are installed       (never blocking there)
+ *   socket        only one engine runs at a time;     softirq, backlog, poster
+ *                 which callbacks are installed       (which does not sleep for it)
  *   cqpoll->lock  which queue pairs are flushed by    BH off
  *                 polling a completion queue
  *   stream->lock  state, tx, rx, sq consumer side,    BH off, inside the socket
@@ -23,18 +23,20 @@
  *                 queue
  *   srq.rq.lock   a shared receive queue: ring,       any context, irqs off,
  *                 consumer side, limit, size          inside stream->lock
- *   mr->lock      validity and contents of a region   BH off, inside stream->lock
+ *   mr->lock      validity and contents of a region   BH off, inside stream->lock;
+ *                 or window                           only one at a time
+ *   windows_lock  the list of type 2 windows of a     BH off, inside mr->lock
+ *                 stream
  *   cq->lock      the ring of a completion queue      any context, irqs off,
  *                                                     inside stream->lock
- *   cq->resizing  one resize of a queue at a time     process context, outside of
- *                                                     cq->lock
+ *   cq->resizing  only one resize of a completion     process context, outside of
+ *                 queue at a time                     cq->lock
  *   zc->lock      memory that TCP refers to           wherever the network frees
- *                                                     a buffer, irqs off, innermost
+ *                                                     an skb, irqs off, innermost
  *
  * Order: { socket | cqpoll->lock }, stream->lock, then one of { srq.rq.lock | mr->lock |
  * cq->lock | zc->lock }. sq->lock and rq->lock are taken alone. A modification of a shared
- * receive queue holds srq->change, a mutex, outside srq.rq.lock. qp->state is written in qp.c
- * only.
+ * receive queue holds srq->change, a mutex, outside srq.rq.lock. Only qp.c writes qp->state.
  */
 #ifndef IWT_QP_H
 #define IWT_QP_H
@@ -82,35 +84,37 @@ struct iwt_qp_llp_ops {
  * struct iwt_qp - a queue pair
  * @ibqp: the verbs object
  * @stream: the RDMAP Stream, on which the engines run
- * @ref: users of the object: its creator, lookups, the attached connection
- * @looked_up: references that iwt_get_qp() took and that the next iwt_qp_add_ref() calls of
- *	iw_cm use instead of new ones
+ * @ref: references of the creator, of lookups, of queued flush work and of the attached
+ *	connection
+ * @looked_up: number of references that iwt_get_qp() has taken for later calls of
+ *	iwt_qp_add_ref(): such a call takes no reference, but decrements this number
  * @freed: completed when the last reference is dropped
  * @state: RDMAP state (proto/qpfsm.h); the lock of the stream guards this field and all
  *	fields below that do not name another lock
  * @user: the rings are shared with userspace
- * @rights_stated: the consumer has set the rights; else they are the default
- * @tell_drained: the consumer that closes has requested IB_EVENT_SQ_DRAINED
- * @segs: TCP's counts of segments when they were last added to the counters
+ * @rights_stated: the consumer has set the rights; otherwise the default rights apply
+ * @tell_drained: when the consumer requested SQD, it also requested IB_EVENT_SQ_DRAINED
+ * @segs: TCP's counts of segments when the driver last added them to its counters
  * @llp: callbacks to the connection manager while a connection is attached
  * @llp_ctx: argument of the callbacks
- * @eps: endpoints that have a reference; belongs to the connection manager
- * @running: the engines run; a nested callback only sets @again
- * @again: run the transmit engine once more before the engines stop
+ * @eps: endpoints (struct iwt_ep) that have a reference; only the connection manager uses this
+ *	list
+ * @running: the engines run; a callback of TCP during this time only sets @again
+ * @again: the transmit engine must run once more before the engines stop
  * @term_err: error that ended the stream, or IWT_OK
  * @destroyed: the consumer destroys the queue pair: IB_EVENT_QP_LAST_WQE_REACHED is not reported
  * @ending: the queue pair is being destroyed: no step of a flush is queued any more
- * @flush_work: flushes for a poster whose context does not allow a flush, and runs the next
- *	step of a flush
+ * @flush_work: runs the engines or a step of a flush: for a poster whose context allows neither,
+ *	for the next step of a flush, or when TCP has released memory of work requests
  * @async: asynchronous events of the queue pair
- * @idle_state: state that a consumer last requested while there is no connection
+ * @idle_state: INIT or RTR, as the consumer last requested: state for verbs while @state is IDLE
  * @sqpoll: a worker that polls the send queue (wake_sqpoll.c)
  * @migrate: moves the engines off a processor that other threads need (wake_migrate.c)
  * @cqpoll: membership in the send and the receive completion queue (wake_cqpoll.c)
  * @maps: mappings of a user queue pair's rings: send, receive
  * @mem: ring memory of a kernel queue pair: send, receive
  * @memcg: memory control group of the process; memory of the queue pair is charged to it
- * @uid: the process's user
+ * @uid: user of the process
  * @cap: capabilities with which the queue pair was created, for query
  */
 struct iwt_qp {

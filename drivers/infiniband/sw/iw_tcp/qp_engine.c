@@ -2,9 +2,9 @@
 /*
  * The engines: callbacks of the socket run the receive and the transmit engine of a queue pair.
  *
- * One function runs both engines: engines(). The doorbell calls it too, through the callback
- * "run". The results of the engines, and the end of the stream, are reported as events to
- * iwt_qp_do_step().
+ * One function runs both engines: engines(). The socket's callbacks call engines(); so do the
+ * doorbell and others that run the engines, through the callback ->run. The results of the
+ * engines, and the end of the stream, are passed as events to iwt_qp_do_step().
  */
 #include "qp_priv.h"
 
@@ -20,7 +20,7 @@ static void lose(struct iwt_qp *qp)
 	iwt_qp_notify_cm(qp, IWT_LLP_LOST);
 }
 
-/* Has the stream work to finish before the connection may end? */
+/* Does the stream have work to finish before the connection may end? */
 static bool lingers(const struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
 {
@@ -50,7 +50,11 @@ static void take_fin(struct iwt_qp *qp)
 		iwt_qp_notify_cm(qp, IWT_LLP_PEER_CLOSED);
 }
 
-/* Before the end of the stream: is the remaining work done, or has it become impossible? */
+/*
+ * In the states HALF and DRAIN, the stream ends when the remaining work is done. If a request
+ * waits for a Response but the peer has sent FIN, the work has become impossible: the stream
+ * ends, too.
+ */
 static void look_drained(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
 {
@@ -87,7 +91,7 @@ static void run_rx(struct iwt_qp *qp)
 		take_fin(qp);
 }
 
-/* The remaining part of a Read Response in progress. */
+/* Set @left to a Read Request for the part of the current Response that is not framed yet. */
 static void rest_of_read(const struct iwt_tx *tx, struct iwt_rdmap_read *left)
 {
 	*left = tx->resp.read;
@@ -181,7 +185,10 @@ static void count_segments(struct iwt_qp *qp, const struct iwt_sock *s)
 	qp->segs = now;
 }
 
-/* Return: false when data is to be sent and the owner of the socket has to send it. */
+/*
+ * Run the transmit engine, if it may have work. Return: true; false in the backlog, where the
+ * driver may not send: the owner of the socket will run the engines.
+ */
 static bool send(struct iwt_qp *qp, struct iwt_sock *s)
 	__must_hold(&qp->stream.lock)
 {
@@ -208,7 +215,10 @@ static void qp_run_locked(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 	struct iwt_stream *st = &qp->stream;
 
 	qp->running = true;
-	/* complete acknowledged requests before delivering the data that came with the ACK */
+	/*
+	 * an ACK may have made TCP release memory of zero copy requests: complete these requests
+	 * before the data that came with the ACK is delivered
+	 */
 	if (st->sq.retire != st->sq.cons)
 		iwt_stream_retire(st);
 	iwt_reply_spin_begin(st, receive);
@@ -229,8 +239,8 @@ static void qp_run_locked(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 }
 
 /*
- * Run the engines; the socket lock is held. TCP calls back while the transmit engine sends: the
- * nested call only sets qp->again.
+ * Run the engines; the socket lock is held. @receive: also run the receive engine. While the
+ * transmit engine sends, TCP may call back: the nested call only sets qp->again.
  */
 static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 {
@@ -252,9 +262,10 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 }
 
 /*
- * Do not continue leftover work of the last run here: the work item queued by iwt_sock_run_bh()
- * does it, once for all segments of this burst. A change of the TCP state is handled after all
- * received bytes, so this function handles received data, too.
+ * If the last run of the receive engine has used up its budget, iwt_sock_run_bh() has queued a
+ * work item, which receives the rest, once for all segments of this burst. So do not receive
+ * here. A change of the TCP state is handled after all received bytes, so otherwise this function
+ * also receives.
  */
 static void qp_state_change(struct iwt_sock *s, void *ctx)
 {

@@ -6,13 +6,15 @@
 #include "tx_zc.h"
 
 /*
- * rdma_cm initialises an iWARP queue pair without rights as long as the queue pair has no
- * iw_cm_id, and iw_cm grants the rights to read and write when the connection is made. So before
- * a connection "no rights" is not a request of the consumer; later it is.
+ * Set the remote rights that a modification requests. @was_idle: there was no connection.
  *
- * Before a connection "read and write" does not mean that the consumer forbids atomic operations:
- * iw_cm sets these rights and does not know atomic operations, which also need a right of their
- * region.
+ * As long as a queue pair has no iw_cm_id, rdma_cm initialises the queue pair without rights, and
+ * iw_cm grants the rights to read and write when the connection is made. So before a connection,
+ * "no rights" is not a request of the consumer; during a connection, it is.
+ *
+ * Before a connection, "read and write" does not mean that the consumer forbids atomic
+ * operations: iw_cm sets these two rights and does not know atomic operations. Atomic operations
+ * need a right of their region, too.
  */
 static void put_rights(struct iwt_qp *qp, u32 rights, bool was_idle)
 	__must_hold(&qp->stream.lock)
@@ -39,7 +41,10 @@ static int modify_reset(struct iwt_qp *qp)
 
 	if (qp->stream.sock || iwt_zc_in_flight(qp->stream.sq.zc))
 		return -EBUSY;
-	/* iwt_qp_modify() ends the windows; in the error state no new window is bound */
+	/*
+	 * on -EAGAIN, iwt_qp_modify() unbinds the windows of the stream and repeats the
+	 * modification; in the state ERROR no other window is bound
+	 */
 	if (qp->state == IWT_QP_ERROR && iwt_mw_any(qp->stream.dev, &qp->stream.windows))
 		return -EAGAIN;
 	err = iwt_qp_do_step(qp, IWT_QE_TO_IDLE, IWT_OK);
@@ -52,7 +57,7 @@ static int modify_reset(struct iwt_qp *qp)
 	return 0;
 }
 
-/* SQD (draining) of verbs: when the send queue is drained, iWARP closes the connection. */
+/* Verbs call this SQD (send queue drain). With iWARP the connection is closed after the drain. */
 static int modify_drain(struct iwt_qp *qp, const struct iwt_qp_change *c)
 	__must_hold(&qp->stream.lock)
 {
@@ -116,8 +121,9 @@ static int modify_locked(struct iwt_qp *qp, const struct iwt_qp_change *c)
  * @qp: queue pair
  * @c: requested change; SQD requests a graceful close, ERR an abortive one
  *
- * Either the whole change is made, or none of it. A reset ends the windows of the stream. In the
- * error state all requests are flushed when this function returns. May sleep.
+ * If this function returns an error, neither state nor rights have changed. A reset unbinds the
+ * memory windows of the stream. If the state is ERROR afterwards, all requests that were posted
+ * before the call are flushed, except those to whose memory TCP still refers. May sleep.
  *
  * Return: 0, -EINVAL for a transition that is not allowed, -EBUSY for a reset while the
  * connection exists or TCP still refers to memory of work requests, -EOPNOTSUPP for a state that
@@ -128,7 +134,7 @@ int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c)
 	struct iwt_stream *st = &qp->stream;
 	int err;
 
-	/* a queue pair that becomes idle keeps no requests of the old connection */
+	/* flush first: an idle queue pair must have no requests of its former connection */
 	iwt_qp_flush_all(qp);
 	do {
 		spin_lock_bh(&st->lock);

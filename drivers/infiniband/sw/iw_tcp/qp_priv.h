@@ -8,7 +8,7 @@
 /* Rights that iw_cm grants to every peer. */
 #define IWT_IW_CM_RIGHTS	(IWT_REMOTE_READ | IWT_REMOTE_WRITE)
 
-/* Requests of each queue that one step of a flush completes. */
+/* Maximum number of requests of each queue that one step of a flush completes. */
 #define IWT_FLUSH_STEP		256
 
 /* qp.c */

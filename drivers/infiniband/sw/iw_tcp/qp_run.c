@@ -2,15 +2,18 @@
 /*
  * Run the engines of a queue pair, or flush if the queue pair sends nothing any more.
  *
- * Doorbells, pollers and posts of kernel consumers call this file. While the queue pair sends,
- * its socket runs the engines. Afterwards posted requests are completed with an error, in the
- * context of the caller if that is allowed.
+ * Doorbells, pollers and posts of kernel consumers call these functions. While the queue pair
+ * sends, its socket runs the engines. Afterwards these functions complete posted requests with an
+ * error, in the context of the caller if this context allows it.
  */
 #include "qp_priv.h"
 
 #include <linux/sched.h>
 
-/* Return: true when requests are left and the caller has to start the next step. */
+/*
+ * Run one step of a flush, if the queue pair sends nothing any more. Return: true when requests
+ * are left and the caller has to start the next step.
+ */
 static bool flush_posted(struct iwt_qp *qp)
 {
 	bool more = false;
@@ -45,7 +48,10 @@ void iwt_qp_flush_all(struct iwt_qp *qp)
 		iwt_qp_flush_later(qp);
 }
 
-/* Return: false when the queue pair has no socket or its state allows no sending. */
+/*
+ * Call @engine for the socket. Return: true; false, without a call, when the queue pair has no
+ * socket, or when its state does not allow it to send.
+ */
 static __always_inline bool run_engine(struct iwt_qp *qp,
 				       void (*engine)(struct iwt_sock *s))
 {
@@ -65,7 +71,8 @@ static __always_inline bool run_engine(struct iwt_qp *qp,
  * iwt_qp_run() - a request was posted: run the engines, or flush
  * @qp: queue pair
  *
- * Any context. Runs or flushes at once if the context allows it, else queues work.
+ * Any context. If the context allows it, this function runs the engines or flushes at once;
+ * otherwise it queues work.
  */
 void iwt_qp_run(struct iwt_qp *qp)
 {
@@ -82,7 +89,7 @@ void iwt_qp_run_bh(struct iwt_qp *qp)
 		iwt_qp_flush_later(qp);
 }
 
-/* Run the engines in the caller, and stay on this processor. Process context, no locks held. */
+/* As iwt_qp_run_sync(), but later runs stay on this processor. Process context, no locks held. */
 void iwt_qp_run_here(struct iwt_qp *qp)
 {
 	if (!run_engine(qp, iwt_sock_run_here))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Attach a connection to a queue pair and detach it; the end of the queue pair. */
+/* Attach a connection to a queue pair, and detach the connection; the end of the queue pair. */
 #include "qp_priv.h"
 
 #include <linux/sched/mm.h>
@@ -36,17 +36,20 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 	qp->llp_ctx = ctx;
 	if (!qp->rights_stated)
 		st->rights = IWT_IW_CM_RIGHTS | IWT_REMOTE_ATOMIC;
-	/* a poster that sees the socket also sees the stream fully set up */
+	/* a poster that sees the socket also sees all members of the stream that are set above */
 	smp_store_release(&st->sock, s);
 }
 
-/* TCP has released the oldest batch. Any context, any lock may be held. */
+/* Callback of tx_zc.c: TCP has released the oldest batch. Any context, any lock may be held. */
 static void on_released(void *ctx)
 {
 	iwt_qp_flush_later(ctx);
 }
 
-/* If the allocation fails, all payload is copied. */
+/*
+ * If the link's setting "zerocopy" is not off, allocate the object for zero copy. If the
+ * allocation fails, all payload is copied.
+ */
 static void prepare_zerocopy(struct iwt_qp *qp)
 {
 	struct iwt_stream *st = &qp->stream;
@@ -63,7 +66,10 @@ static void prepare_zerocopy(struct iwt_qp *qp)
 	iwt_zc_close(zc);
 }
 
-/* Charge the memory to the process of the queue pair, in whatever context this runs. */
+/*
+ * Allocate @readq. The memory is charged to the control group of the process that created the
+ * queue pair, even if another thread, such as a worker, runs this function.
+ */
 static int alloc_readq(struct iwt_qp *qp, struct iwt_readq *readq,
 		       const struct iwt_mpa_terms *terms)
 {
@@ -88,7 +94,7 @@ static void trace_connection(const struct iwt_qp *qp, const struct iwt_sock *s,
 }
 
 /**
- * iwt_qp_attach() - startup is done: the stream is in RDMA mode (RFC 5044 7.1)
+ * iwt_qp_attach() - attach a connection after its startup: begin RDMA mode (RFC 5044 7.1)
  * @qp: idle queue pair
  * @s: socket of the connection; the caller owns it and must not release it before
  *	iwt_qp_detach()
@@ -177,7 +183,7 @@ bool iwt_qp_detach(struct iwt_qp *qp)
  *
  * Process context or softirq.
  *
- * Return: true if TCP does.
+ * Return: true if TCP still refers to such memory.
  */
 bool iwt_qp_zc_in_flight(struct iwt_qp *qp)
 {
@@ -191,10 +197,10 @@ bool iwt_qp_zc_in_flight(struct iwt_qp *qp)
 
 /**
  * iwt_qp_end() - put the queue pair into the error state before it is destroyed
- * @qp: queue pair that can't be found any more
+ * @qp: queue pair that iwt_qp_find() can't find any more
  *
- * Requests the connection manager to reset the connection, ends the memory windows, flushes the
- * posted requests, and stops further steps of a flush. May sleep.
+ * This function requests that the connection manager reset the connection. It unbinds the memory
+ * windows, flushes the posted requests, and prevents further steps of a flush. May sleep.
  */
 void iwt_qp_end(struct iwt_qp *qp)
 {
@@ -237,8 +243,8 @@ static void flush_held(struct iwt_qp *qp)
 
 /**
  * iwt_qp_drain() - wait until nobody uses the queue pair
- * @qp: queue pair after iwt_qp_end() and iwt_doorbell_end(); the caller keeps owning its memory
- *	and queues
+ * @qp: queue pair after iwt_qp_end() and iwt_doorbell_end(); the caller still owns its memory and
+ *	its queues
  *
  * The connection is released before this function returns, so TCP sends no more data from the
  * consumer's memory. May sleep.
@@ -281,7 +287,8 @@ void iwt_qp_srq_failed(struct iwt_srq *srq)
 	struct iwt_qp *qp;
 
 	/*
-	 * another thread may free @qp here: use only the number, and look the queue pair up again
+	 * xa_for_each() takes no reference, so another thread may free qp here: use only the
+	 * number, and look up the queue pair again
 	 */
 	xa_for_each(&dev->qps, num, qp) {
 		qp = iwt_qp_find(dev, num);

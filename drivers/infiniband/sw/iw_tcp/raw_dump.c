@@ -2,8 +2,8 @@
 /*
  * Raw dumps of `rdma -r resource show` (include/uapi/rdma/iw_tcp-raw.h).
  *
- * The core requests them only for administrators. Nevertheless they include no addresses, no keys
- * and no data.
+ * RDMA core shows raw dumps only to administrators. Nevertheless the dumps include no addresses,
+ * no keys and no data.
  */
 #include "raw_dump.h"
 

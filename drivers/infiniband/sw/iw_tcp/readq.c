@@ -43,7 +43,7 @@ void iwt_readq_free(struct iwt_readq *q)
 /**
  * iwt_readq_start() - begin a Read or atomic operation of this end
  * @q: queue; the lock of the stream is held
- * @msn: MSN of its request on queue 1
+ * @msn: MSN of the Request in the untagged queue 1
  *
  * Return: the entry to fill, or NULL when ORD is reached.
  */
@@ -76,7 +76,7 @@ struct iwt_read_out *iwt_readq_oldest(struct iwt_readq *q)
 /**
  * iwt_readq_find() - find the outstanding request with this MSN
  * @q: queue; the lock of the stream is held
- * @msn: MSN on queue 1
+ * @msn: MSN in the untagged queue 1
  *
  * Return: the entry, or NULL when no outstanding request has that MSN.
  */
@@ -121,7 +121,7 @@ bool iwt_readq_accept(struct iwt_readq *q, const struct iwt_read_in *r)
 /**
  * iwt_readq_answer() - remove the request of the peer that is to be answered next
  * @q: queue; the lock of the stream is held
- * @r: receives the request
+ * @r: set to the request
  *
  * Return: false when no request is waiting.
  */

@@ -18,11 +18,11 @@
 struct iwt_read_out {
 	struct iwt_sge sink;	/* addr and lkey are the sink TO and STag */
 	u32 got;		/* bytes placed so far */
-	u32 sq_idx;		/* index of its work request */
-	u32 msn;		/* MSN of its request; identifier of an atomic request */
-	u32 inval;		/* STag to invalidate when done, with has_inval */
+	u32 sq_idx;		/* index of its work request, for iwt_sq_done() */
+	u32 msn;		/* MSN of the Request; also the identifier in an Atomic Request */
+	u32 inval;		/* if has_inval: STag to invalidate after the Response */
 	bool has_inval;
-	bool rtr;		/* ready-to-receive message: it has no work request */
+	bool rtr;		/* ready-to-receive message, which has no work request */
 	bool atomic;
 };
 

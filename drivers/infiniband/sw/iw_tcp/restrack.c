@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Driver attributes of `rdma -dd resource show`, in addition to the attributes of the core.
+ * Driver attributes of `rdma -dd resource show`, in addition to the attributes of RDMA core.
  *
- * Every user may read them, so they include nothing that helps an attacker: no kernel or user
- * addresses, no keys, no data. The IP addresses and ports of a connection are shown only to
- * readers in its network namespace, and to administrators of the machine.
+ * Every user may read these attributes, so they include nothing that helps an attacker: no kernel
+ * or user addresses, no keys, no data. The IP addresses and ports of a connection are shown only
+ * to users in the network namespace of the link, and to administrators of the machine.
  */
 #include "restrack.h"
 
@@ -143,7 +143,7 @@ static void look_at_qp(struct iwt_qp *qp, struct qp_now *now)
 	spin_unlock_bh(&st->lock);
 }
 
-/* May the reader see the addresses of the connection? */
+/* May the user who sent the netlink request see the addresses of the connection? */
 static bool may_see_names(const struct sk_buff *msg, const struct iwt_dev *dev)
 {
 	return iwt_dev_in(dev, iwt_sock_asker_net(msg)) || iwt_sock_asker_admin(msg);
@@ -184,8 +184,9 @@ static int put_qp(struct sk_buff *msg, const struct qp_now *now, bool names)
  * @msg: netlink message
  * @ibqp: queue pair
  *
- * Attributes of a connection are put only if there is a connection. The counts of bytes sent and
- * received are those of the present or last connection. May sleep.
+ * The attributes of a connection are included only if there is a connection. The numbers of sent
+ * and received bytes are those of the present or, without a connection, of the last one. May
+ * sleep.
  *
  * Return: 0 or -EMSGSIZE.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Driver attributes of `rdma -dd resource show`, in addition to the attributes of the core. */
+/* Driver attributes of `rdma -dd resource show`, in addition to those of RDMA core. */
 #ifndef IWT_RESTRACK_H
 #define IWT_RESTRACK_H
 

@@ -18,9 +18,9 @@
  *	the ring was freed
  * @ent: first entry
  * @mask: number of entries minus one
- * @stride: bytes of an entry
+ * @stride: size of an entry in bytes
  *
- * The memory belongs to the verbs layer.
+ * The files verbs_*.c allocate and free the memory of the ring.
  */
 struct iwt_ring {
 	struct iwt_ring_ctl *ctl;
@@ -51,7 +51,7 @@ static inline void *iwt_ring_at(const struct iwt_ring *r, u32 idx)
 	return r->ent + (size_t)(idx & r->mask) * r->stride;
 }
 
-/* Entries up to the returned index are complete in memory. */
+/* Return: the producer index. The contents of all entries before this index are visible. */
 static inline u32 iwt_ring_prod(const struct iwt_ring *r)
 {
 	/* pairs with the producer's release */
@@ -60,16 +60,16 @@ static inline u32 iwt_ring_prod(const struct iwt_ring *r)
 
 /*
  * The memory of the ring is about to be freed, and nobody posts, takes or completes requests any
- * more. But the dumps of queues (restrack.c, raw_dump.c) may still read the ring: older kernels
- * hide an object from them only after it was destroyed. The caller holds the lock that the dumps
- * take.
+ * more. But the dumps of queues (restrack.c, raw_dump.c) may still read the ring: on older
+ * kernels, a dump finds an object until the object has been destroyed. The caller holds the lock
+ * that the dumps take.
  */
 static inline void iwt_ring_gone(struct iwt_ring *r)
 {
 	r->ctl = NULL;
 }
 
-/* For the dumps: the producer index, or @gone if the memory was freed. */
+/* For the dumps. Return: the producer index, or @gone if the memory of the ring was freed. */
 static inline u32 iwt_ring_shown(const struct iwt_ring *r, u32 gone)
 {
 	return r->ctl ? iwt_ring_prod(r) : gone;
@@ -98,20 +98,21 @@ static inline void iwt_ring_set_cons(struct iwt_ring *r, u32 idx)
 }
 
 /*
- * The producer stores prod, executes a full barrier and reads the flag. The consumer sets the
- * flag, executes a full barrier and reads prod. At least one of the two sees the other's store,
- * so no entry is missed (wake_doorbell.c describes the whole protocol). Return: true if the ring
- * has no entry from @cons on.
+ * For the consumer of the ring, before it stops reading the ring. The producer stores prod,
+ * executes a full barrier and reads the flag. The consumer sets the flag, executes a full barrier
+ * and reads prod. At least one side sees the store of the other side, so no entry is missed
+ * (wake_doorbell.c describes the whole protocol). Return: true if the ring has no entry at index
+ * @cons, so that the consumer may stop.
  */
 static inline bool iwt_ring_sleep(struct iwt_ring *r, u32 cons)
 {
 	WRITE_ONCE(r->ctl->flags, IWT_RING_NEED_WAKEUP);
-	/* the consumer's half, see above */
+	/* the barrier of the consumer; pairs with iwt_ring_needs_wakeup() and the provider */
 	smp_mb();
 	return READ_ONCE(r->ctl->prod) == cons;
 }
 
-/* Has the kernel set IWT_RING_NEED_WAKEUP? A process may overwrite the flag, at its own cost. */
+/* Is IWT_RING_NEED_WAKEUP set? A process may overwrite the flag, and harms only itself. */
 static inline bool iwt_ring_asleep(const struct iwt_ring *r)
 {
 	return READ_ONCE(r->ctl->flags) & IWT_RING_NEED_WAKEUP;
@@ -125,12 +126,12 @@ static inline void iwt_ring_awake(struct iwt_ring *r)
 /* For a kernel producer, after iwt_ring_set_prod(): must the consumer be woken? */
 static inline bool iwt_ring_needs_wakeup(const struct iwt_ring *r)
 {
-	/* the producer's half, see above */
+	/* the barrier of the producer; pairs with iwt_ring_sleep() */
 	smp_mb();
 	return iwt_ring_asleep(r);
 }
 
-/* Stands for a receive where tracepoints have an enum iwt_wr_opcode. */
+/* Value for a receive, in tracepoints that have an enum iwt_wr_opcode for other requests. */
 #define IWT_TRACE_RECV	255
 
 #endif

@@ -20,7 +20,7 @@ u32 iwt_rq_stride(u32 max_sge)
  * iwt_rq_set_ring() - set up the ring of a receive queue
  * @rq: queue
  * @mem: ring memory of iwt_ring_bytes() bytes, zeroed; NULL without a ring
- * @entries: power of two, or 0
+ * @entries: number of entries, a power of two; 0 without a ring
  * @max_sge: elements that must fit into an entry
  */
 void iwt_rq_set_ring(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge)
@@ -37,7 +37,7 @@ void iwt_rq_set_ring(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge)
  * iwt_rq_init() - set up a receive queue on ring memory
  * @rq: queue, zeroed
  * @mem: ring memory of iwt_ring_bytes() bytes, zeroed; NULL without a ring
- * @entries: power of two, or 0
+ * @entries: number of entries, a power of two; 0 without a ring
  * @max_sge: elements that must fit into an entry
  * @gfp: GFP_KERNEL, or GFP_KERNEL_ACCOUNT for the queue of the calling process
  *
@@ -112,10 +112,10 @@ static bool rq_corrupt(const struct iwt_rq *rq, u32 prod)
  * iwt_rq_next() - take the next receive
  * @rq: queue; the lock of the stream is held, or the lock of the shared receive queue that @rq
  *	is a part of
- * @wqe: receives the private copy; @rq->wqe, or a buffer of the same size
+ * @wqe: memory for the private copy: @rq->wqe, or a buffer of the same size
  *
- * Return: 1 when a receive was taken, 0 when the queue is empty, -EINVAL when the index or the
- * list is invalid.
+ * Return: 1 when a receive was taken, 0 when the queue is empty, -EINVAL when the producer index
+ * or the number of elements in the ring is invalid.
  */
 int iwt_rq_next(struct iwt_rq *rq, struct iwt_rwqe *wqe)
 {
@@ -150,7 +150,7 @@ int iwt_rq_next(struct iwt_rq *rq, struct iwt_rwqe *wqe)
  * iwt_rq_complete() - complete a receive
  * @rq: queue; the lock of the stream is held
  * @qp: queue pair, for the completions
- * @cqe: completion, all fields set except qp_num
+ * @cqe: completion; the caller has set all fields except qp_num
  */
 void iwt_rq_complete(struct iwt_rq *rq, struct ib_qp *qp, struct iwt_cqe *cqe)
 {
@@ -189,8 +189,8 @@ void iwt_rq_fail(struct iwt_rq *rq, struct ib_qp *qp, u64 wr_id,
  * @qp: queue pair, for the completions
  * @max: maximum number of receives
  *
- * Sets IWT_RING_NEED_WAKEUP: a receive that is posted to a queue pair in error has to be flushed
- * too, so its poster must ring the doorbell.
+ * This function sets IWT_RING_NEED_WAKEUP: a receive that is posted later must be flushed, too,
+ * so its poster must ring the doorbell.
  *
  * Return: true when posted receives are left.
  */

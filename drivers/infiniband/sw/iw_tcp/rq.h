@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The receive queue: each Send of the peer consumes the oldest posted receive. */
+/* The receive queue: each Send or Immediate Data of the peer consumes the oldest receive. */
 #ifndef IWT_RQ_H
 #define IWT_RQ_H
 
@@ -14,7 +14,7 @@ struct iwt_srq;
 /* A private copy of one receive work request, with room for the longest list. */
 struct iwt_rwqe {
 	u64 wr_id;
-	u64 len;	/* sum of the elements */
+	u64 len;	/* sum of the lengths of the elements, in bytes */
 	u32 num_sge;
 	struct iwt_sge sge[];
 };
@@ -22,13 +22,13 @@ struct iwt_rwqe {
 /**
  * struct iwt_rq - receive queue
  * @ring: shared ring; unused when @entries is 0
- * @lock: kernel producer
+ * @lock: guards the posts of a kernel consumer; in a shared receive queue, all members
  * @cq: completion queue of the receives
  * @srq: shared receive queue that supplies the receives, or NULL; with @srq, @entries is 0
  * @entries: size of the ring; 0 without a ring
- * @cons: next receive to take; with @srq, the number of receives that this queue pair has taken
- *	from it; guarded by the lock of the stream
- * @sge_max: maximum elements of a list
+ * @cons: index of the next receive to take; with @srq, the number of receives that this queue
+ *	pair has taken from @srq; guarded by the lock of the stream
+ * @sge_max: maximum number of elements of a list
  * @lost: a completion was lost, because @cq is full, or @srq has failed: the stream has to end;
  *	guarded by the lock of the stream
  * @wqe: memory for the private copy of one receive, for iwt_rq_next()

@@ -35,8 +35,9 @@ void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
 }
 
 /*
- * Place and deliver an FPDU. @again: the FPDU waited for memory and was already traced. @at is
- * moved unless the payload is contiguous.
+ * Place and deliver an FPDU. @again: the FPDU waited for memory and was already traced. @at: the
+ * position of the FPDU; moved unless the payload is contiguous. Return: IWT_OK, the error for the
+ * Terminate, or %IWT_ERR_ABSENT if memory must be made present first.
  */
 static u32 place_fpdu(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at,
 		      bool again)
@@ -51,9 +52,9 @@ static u32 place_fpdu(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_curs
 }
 
 /*
- * Consume the FPDU at the cursor, and move the cursor behind it on success. If the payload is in
- * several pieces, the cursor continues from the end of the payload, so that the pieces are walked
- * only once.
+ * Consume the FPDU at the cursor, and on success move the cursor behind the FPDU. If the payload
+ * is in several pieces, the cursor continues from the end of the payload, so that the pieces are
+ * walked only once. Return: as place_fpdu().
  */
 static u32 take_fpdu(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_cursor *at,
 		     bool again)
@@ -78,7 +79,10 @@ static u32 take_fpdu(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_
 	return err;
 }
 
-/* A local failure is not an error of the peer; a wrong version is not an access error. */
+/*
+ * Count an error of the peer. IWT_ERR_LOCAL is no error of the peer. The other errors of type 1
+ * in the layers RDMAP and DDP are access errors, except a wrong version.
+ */
 static void count_error(struct iwt_stream *st, u32 err)
 	__must_hold(&st->lock)
 {
@@ -135,7 +139,10 @@ static u32 budget(const struct taken *t)
 	return spent < RX_STEP ? RX_STEP - spent : 0;
 }
 
-/* Consume FPDUs that continue the last consumed one, @f. Return: true if there were any. */
+/*
+ * Consume FPDUs that continue the message of @f, the FPDU that was consumed last. Return: true if
+ * at least one FPDU was consumed.
+ */
 static bool take_alike(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_cursor *at,
 		       u32 avail, struct taken *t)
 	__must_hold(&st->lock)
@@ -162,7 +169,10 @@ static void count_taken(struct iwt_stream *st, const struct taken *t)
 	st->rx.octets += t->used;
 }
 
-/* Read an FPDU: the short way if it continues the message of @f, else the whole FPDU. */
+/*
+ * Read the FPDU at the cursor into @f. If the FPDU continues the message of the previous FPDU,
+ * which is in @f, only the fields that differ are read.
+ */
 static enum iwt_fpdu_status read_fpdu(struct iwt_stream *st, struct iwt_fpdu *f,
 				      struct iwt_sock_cursor *at, u32 left, u32 *err)
 	__must_hold(&st->lock)
@@ -175,11 +185,12 @@ static enum iwt_fpdu_status read_fpdu(struct iwt_stream *st, struct iwt_fpdu *f,
 }
 
 /*
- * Consumes the FPDU at the cursor, or several FPDUs if they continue the last consumed one, @f.
- * An incomplete FPDU stays in the socket, and @need is set to the number of bytes needed. An FPDU
- * whose memory is absent also stays.
+ * Consume the FPDU at the cursor, or several FPDUs that continue the message of @f, the FPDU that
+ * was consumed last. An incomplete FPDU stays in the socket, and this function sets @need to the
+ * size of the FPDU in bytes, or to 1 if the size is unknown. An FPDU whose memory is absent also
+ * stays.
  *
- * Return: true when an FPDU was consumed.
+ * Return: true when at least one FPDU was consumed.
  */
 static bool take_next(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_cursor *at,
 		      u32 avail, struct taken *t, u32 *need)
@@ -214,9 +225,11 @@ static bool take_next(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock
 }
 
 /*
- * Consumes the whole FPDUs that have arrived, up to the budget of a step, or up to an FPDU whose
- * pages must be faulted in first. Return: number of consumed bytes; @need is set to the number of
- * bytes needed for the next FPDU, as far as known, or to 0 if the FPDU may have arrived.
+ * Consume the complete FPDUs that have arrived, up to the budget of a step, or up to an FPDU
+ * whose pages must be faulted in first. If the budget is used up, this function sets @need to 0:
+ * more FPDUs may have arrived. If the next FPDU is incomplete, this function sets @need as
+ * take_next().
+ * Return: number of consumed bytes.
  */
 static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 avail,
 		      u32 *need)
@@ -242,7 +255,10 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 	return t.used;
 }
 
-/* Return: number of bytes to wait for; 0: another step may find work at once. */
+/*
+ * Execute one step. Return: number of bytes that must be in the socket before the next step can
+ * consume anything, as far as known; 0 if the next step may find work at once.
+ */
 static u32 rx_take_step(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -271,10 +287,11 @@ static u32 rx_take_step(struct iwt_stream *st)
  * @st: stream; the socket lock and the stream lock are held
  *
  * Softirq or backlog, never sleeps. Megabytes may have waited behind a lost segment. The run
- * consumes them in steps, so that TCP acknowledges before all bytes are processed. If bytes are
- * left after the last step, st->rx.budget_used is set, and another run must process them. After
- * an error or a Terminate the rest of the stream is discarded as it arrives, so that the peer can
- * read the Terminate of this end and close gracefully (RFC 5044 8).
+ * consumes these bytes in steps, so that TCP acknowledges some bytes before all are processed. If
+ * bytes may be left after the last step, this function sets st->rx.budget_used, and another run
+ * must process the rest. After an error or a Terminate, this function discards the rest of the
+ * stream as it arrives, so that the peer can read the Terminate of this end and close gracefully
+ * (RFC 5044 8).
  *
  * An FPDU whose memory is absent stays in the socket, as do all bytes behind it: TCP's window
  * closes.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fast path for long messages: segments whose headers differ from those of the segment before
- * only in the tagged offset (TO) or the message offset (MO). They are checked together and placed
- * one after the other.
+ * Fast path for long messages: segments whose headers differ from the headers of the previous
+ * segment only in the tagged offset (TO) or the message offset (MO). The engine checks such
+ * segments together, and then places one after the other.
  */
 #include "rx_priv.h"
 
@@ -42,7 +42,7 @@ static void target_of_write(struct iwt_stream *st, const struct iwt_fpdu *f, str
 	t->need = IWT_REMOTE_WRITE;
 }
 
-/* The rest of the sink of the Read. */
+/* Destination of a Read Response: the rest of the sink of the oldest Read of this end. */
 static void target_of_response(struct iwt_stream *st, struct target *t)
 	__must_hold(&st->lock)
 {
@@ -55,7 +55,10 @@ static void target_of_response(struct iwt_stream *st, struct target *t)
 	t->need = IWT_LOCAL_WRITE;
 }
 
-/* The rest of the current list element of the receive, limited by the size of the receive. */
+/*
+ * Destination of a Send: the rest of the current list element of the receive, limited by the size
+ * of the receive. If there is none, @t stays empty.
+ */
 static void target_of_send(struct iwt_stream *st, const struct iwt_fpdu *f, struct target *t)
 	__must_hold(&st->lock)
 {
@@ -73,9 +76,10 @@ static void target_of_send(struct iwt_stream *st, const struct iwt_fpdu *f, stru
 }
 
 /*
- * Check the destination. Only the region that is held is used, because the payload of @f was
- * placed there. All other cases, including errors, are left to the path that handles one segment
- * at a time. Return: true if @len bytes may be placed.
+ * Check the destination. @mr: region that the engine holds, or NULL; usually the payload of the
+ * previous segment was placed in this region. A destination in another region, and all errors,
+ * are left to the path that handles one segment at a time. This function also reduces t->left to
+ * the end of the region. Return: true if @len bytes may be placed.
  */
 static bool reach_target(const struct iwt_mr *mr, struct target *t, u32 len)
 {
@@ -94,8 +98,8 @@ static bool reach_target(const struct iwt_mr *mr, struct target *t, u32 len)
 }
 
 /*
- * Find the destination of the payload that follows the payload of @f. Return: number of segments
- * of this size for which the destination has room.
+ * Find the destination of the payload that follows the payload of @f. Return: number of segments,
+ * with as much payload as @f, that fit in the destination; 0 if the fast path can't be used.
  */
 static u32 find_target(struct iwt_stream *st, const struct iwt_fpdu *f, struct target *t)
 	__must_hold(&st->lock)
@@ -132,9 +136,10 @@ static bool place_one(struct iwt_hold *hold, struct target *t, const u8 *from, u
 }
 
 /*
- * Place the payload of up to @n segments. A program that polls memory polls the last bytes of a
- * message, so iwt_copy_out() stores these bytes after all others. None of these segments is the
- * last segment of its message: iwt_copy() is sufficient. Return: number of placed segments.
+ * Place the payload of up to @n segments, the first of which begins at @p. A program that polls
+ * memory polls the last bytes of a message, and iwt_copy_out() would store these bytes after all
+ * others. But none of these segments is the last segment of its message, so iwt_copy() is
+ * sufficient. Return: number of segments before the first bad CRC or absent memory.
  */
 static u32 place(struct iwt_rx *rx, const struct iwt_fpdu *f, const u8 *p, u32 n,
 		 struct target *t)
@@ -163,19 +168,19 @@ static void note_placed(struct iwt_stream *st, const struct iwt_fpdu *f, u32 len
 }
 
 /**
- * iwt_rx_alike() - consume the segments that continue the last consumed one
+ * iwt_rx_alike() - consume segments that continue the message of the last consumed segment
  * @st: stream; its lock is held
  * @f: FPDU that was consumed last, in this step; set to the last FPDU that this function consumes
  * @at: position of the next FPDU; not moved
  * @max: maximum number of bytes of the stream to consume from @at on
  *
- * The checks of @f also hold for these segments, except bounds and CRC. The function computes how
- * many segments the destination has room for before it examines any header. Otherwise a peer
- * could send segments for which the destination has no room, and each header would be examined
- * once for each segment in front of it.
+ * The results of the checks of @f are also valid for these segments, except bounds and CRC. The
+ * function computes how many segments fit in the destination before it examines any header.
+ * Otherwise a peer could send many segments that do not fit: this function would examine all
+ * their headers again for each segment that the slower path consumes.
  *
- * Return: number of consumed FPDUs. If it is 0, nothing was changed, and the next FPDU has still
- * to be examined.
+ * Return: number of consumed FPDUs. If 0, nothing was changed, and the caller has to examine the
+ * next FPDU.
  */
 u32 iwt_rx_alike(struct iwt_stream *st, struct iwt_fpdu *f, const struct iwt_cursor *at, u32 max)
 {

@@ -15,7 +15,7 @@ static inline u32 iwt_rx_recv_room(const struct iwt_rx *rx)
 	return min_t(u64, rx->recv->len, U32_MAX);
 }
 
-/* Place for the next bytes of a Response. */
+/* Return: the place for the next bytes of the Response to @out. */
 static inline struct iwt_place iwt_rx_sink(struct iwt_stream *st, const struct iwt_read_out *out)
 {
 	return (struct iwt_place) {

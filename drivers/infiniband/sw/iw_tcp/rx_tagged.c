@@ -7,7 +7,7 @@
 #include "mr_copy.h"
 #include "mr_stag.h"
 
-/* A segment with the same header fields as the segment before need not be checked again. */
+/* A segment with the same header fields as the previous segment need not be checked again. */
 static u32 check_rdmap(const struct iwt_fpdu *f)
 {
 	return f->follows ? IWT_OK : iwt_rdmap_check(&f->ddp, f->ulpdu_len);
@@ -19,7 +19,10 @@ static u32 miss(struct iwt_rx *rx, u64 to, u32 len)
 						 to, len, true));
 }
 
-/* Place the payload into the held region, after the access was checked. */
+/*
+ * Place the payload into the held region, after the access was checked. Return: IWT_OK, the error
+ * for the Terminate, or %IWT_ERR_ABSENT.
+ */
 static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 			struct iwt_cursor *at)
 {
@@ -39,7 +42,7 @@ static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 			 */
 			if (!mem)
 				return miss(rx, to, end - to);
-			/* programs poll the last bytes */
+			/* a program may poll the last bytes, so store them last */
 			if (n < len)
 				iwt_copy(mem, from, n);
 			else
@@ -53,7 +56,7 @@ static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 }
 
 /**
- * iwt_rx_note_write() - note the length of a Write, for Immediate Data that follow it
+ * iwt_rx_note_write() - record the length of a Write, in case Immediate Data follows the Write
  * @st: stream; its lock is held
  * @f: FPDU of the Write, perhaps the last one
  * @len: number of placed bytes
@@ -107,7 +110,10 @@ static u32 rx_write(struct iwt_stream *st, struct iwt_fpdu *f,
 	return err;
 }
 
-/* Place the payload into the sink of a Read of this end. A failure is a local error. */
+/*
+ * Place the payload into the sink of a Read of this end. Return: IWT_OK; %IWT_ERR_LOCAL if the
+ * sink can't be written; or %IWT_ERR_ABSENT.
+ */
 static u32 place_response(struct iwt_stream *st, struct iwt_read_out *out,
 			  struct iwt_fpdu *f, struct iwt_cursor *at)
 	__must_hold(&st->lock)
@@ -185,8 +191,8 @@ static u32 rx_response(struct iwt_stream *st, struct iwt_read_out *out,
  * @f: the FPDU
  * @at: position of its first payload byte; moved
  *
- * Return: IWT_OK, or the error for the Terminate (RFC 5041 7.1, 5040 7.2), or %IWT_ERR_ABSENT:
- * then the caller must repeat the FPDU when its pages are faulted in.
+ * Return: IWT_OK; the error for the Terminate (RFC 5041 7.1, 5040 7.2); or %IWT_ERR_ABSENT: then
+ * the caller must pass the same FPDU again after the destination pages have been faulted in.
  */
 u32 iwt_rx_tagged(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at)
 {

@@ -22,7 +22,10 @@ static int next_recv(struct iwt_rq *rq, struct iwt_rwqe *wqe)
 	return got;
 }
 
-/* Get a posted receive for a Send that begins with this segment. */
+/*
+ * If a message begins with this segment, take a posted receive for the message. Return: IWT_OK,
+ * or IWT_ERR_LOCAL if the queue is corrupt. If no receive is posted, rx->recv_open stays false.
+ */
 static u32 open_recv(struct iwt_stream *st, const struct iwt_ddp *d)
 {
 	struct iwt_rx *rx = &st->rx;
@@ -123,9 +126,9 @@ static u32 rx_send(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor 
 }
 
 /*
- * Immediate Data behind a Write is the end of a Write with immediate data: the completion
- * contains the length of the Write. Otherwise Immediate Data is a Send without payload. Verbs
- * have only four bytes of immediate data: the other four bytes of the message are ignored.
+ * Immediate Data directly after a Write is the end of a Write with immediate data: the completion
+ * contains the length of the Write. Other Immediate Data is a Send without payload. Verbs have
+ * only four bytes of immediate data: this function ignores the other four bytes of the message.
  */
 static u32 rx_imm(struct iwt_stream *st, const struct iwt_fpdu *f)
 	__must_hold(&st->lock)
@@ -154,7 +157,10 @@ static u32 rx_imm(struct iwt_stream *st, const struct iwt_fpdu *f)
 	return IWT_OK;
 }
 
-/* May the peer read this memory? The access is checked again when the bytes are fetched. */
+/*
+ * May the peer read this memory? The access is checked again when the bytes are read for the
+ * Response. Return: IWT_OK or the error for the Terminate.
+ */
 static u32 check_read(struct iwt_stream *st, const struct iwt_rdmap_read *r)
 	__must_hold(&st->lock)
 {
@@ -197,7 +203,11 @@ static u32 rx_read_req(struct iwt_stream *st, const struct iwt_fpdu *f)
 	return accept_request(st, &r);
 }
 
-/* May the peer execute this operation? This is checked again when the operation is executed. */
+/*
+ * May the peer execute this operation? The access is checked again when the operation is
+ * executed.
+ * Return: IWT_OK or the error for the Terminate.
+ */
 static u32 check_atomic(struct iwt_stream *st, const struct iwt_atomic *a)
 	__must_hold(&st->lock)
 {
@@ -277,7 +287,7 @@ static enum ib_wc_status blame_status(const struct iwt_term *t, bool atomic)
 			return IB_WC_REM_INV_REQ_ERR;
 		break;
 	case 0x20:
-		/* some peers swap layer and type of "unexpected opcode" */
+		/* some peers send "unexpected opcode" (0206) as 2006: layer and type exchanged */
 		if (t->err == IWT_ERR_MPA_IRD && atomic)
 			return IB_WC_REM_OP_ERR;
 		break;
@@ -309,7 +319,10 @@ static void rx_term(struct iwt_stream *st, const struct iwt_fpdu *f)
 	iwt_cause_term(st->dev, false, t.err);
 }
 
-/* Has the peer as many requests outstanding as IRD allows? A Response being sent counts. */
+/*
+ * Does the peer have as many requests outstanding as IRD allows? The request whose Response is
+ * being sent counts, too.
+ */
 static bool ird_reached(const struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -317,7 +330,10 @@ static bool ird_reached(const struct iwt_stream *st)
 	       st->readq.in_max;
 }
 
-/* Checks of DDP for an untagged segment (RFC 5041 7.1). */
+/*
+ * Make the checks of DDP for an untagged segment (RFC 5041 7.1). Return: IWT_OK or the error for
+ * the Terminate.
+ */
 static u32 check_untagged(struct iwt_stream *st, const struct iwt_fpdu *f)
 	__must_hold(&st->lock)
 {
@@ -339,7 +355,7 @@ static u32 check_untagged(struct iwt_stream *st, const struct iwt_fpdu *f)
 				      &st->rx.q[qn], have, room);
 }
 
-/* No default, so that the compiler reports a missing case. */
+/* The switch has no default, so that the compiler reports a missing case. */
 static u32 deliver(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at)
 	__must_hold(&st->lock)
 {
@@ -370,7 +386,7 @@ static u32 deliver(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor 
 
 /*
  * Immediate Data belongs to a Write only if no other message of the peer, except Responses, is
- * between them.
+ * between the Write and the Immediate Data.
  */
 static void forget_write(struct iwt_rx *rx, u32 qn)
 {
@@ -381,9 +397,9 @@ static void forget_write(struct iwt_rx *rx, u32 qn)
 }
 
 /*
- * A Send without payload as ready-to-receive message is sent by the peer's provider, not by the
- * peer's ULP: the consumer of this end has not posted a receive for it and gets no completion
- * (RFC 6581 4.4.2).
+ * Is this segment a ready-to-receive message? The ready-to-receive message may be a Send without
+ * payload, which the peer's driver sends, not the peer's ULP. So the consumer of this end has
+ * posted no receive for this Send, and gets no completion (RFC 6581 4.4.2).
  */
 static bool is_rtr(const struct iwt_rx *rx, const struct iwt_fpdu *f)
 {
@@ -405,8 +421,9 @@ static u32 rx_rtr(struct iwt_rx *rx, const struct iwt_fpdu *f)
 }
 
 /*
- * Does the segment continue a Send? Then receive, MSN and opcode are those of the segment before,
- * and MO is the end of that segment, so only the length must be checked.
+ * Does the segment continue a Send, and does its payload fit in the receive? The receive, the MSN
+ * and the opcode are the same as for the previous segment, and MO is the end of the previous
+ * segment. So only the length must be checked.
  */
 static bool is_more(const struct iwt_rx *rx, const struct iwt_fpdu *f)
 {
@@ -419,7 +436,7 @@ static bool is_more(const struct iwt_rx *rx, const struct iwt_fpdu *f)
  * @f: the FPDU
  * @at: position of its first payload byte; moved
  *
- * Return: as iwt_rx_tagged().
+ * Return: IWT_OK, the error for the Terminate, or %IWT_ERR_ABSENT, as iwt_rx_tagged().
  */
 u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f,
 		    struct iwt_cursor *at)
@@ -435,7 +452,7 @@ u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f,
 					false);
 		return err;
 	}
-	/* a new message may look up another region */
+	/* a new message may use another region, and only one region may be held at a time */
 	if (!d->mo)
 		iwt_hold_drop(&st->rx.hold);
 	if (is_rtr(&st->rx, f))
