@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# Converts a file of the driver for the newest kernel: replaces each hook of include/compat/base by
-# the code that the hook has in this kernel, and removes the includes of their headers.
-# release/patches fails if a hook remains.
+# Converts a file of the driver for the newest kernel: replaces each hook of include/compat/base
+# (compat_NAME or COMPAT_NAME) by the code that the hook stands for on this kernel, and removes the
+# lines that include the headers of the hooks. release/patches fails if a hook remains.
 
 # remove the includes, and a blank line after them
 /^#include <compat\//{
@@ -23,8 +23,8 @@ s/\bcompat_ubuf_init(&b->ubuf, &ubuf_ops);/b->ubuf.ops = \&ubuf_ops;/
 s/\bcompat_sock_no_task_frag(sk);/sk->sk_use_task_frag = false;/
 s/\bcompat_sock_custom_sockopt(s->sock);/set_bit(SOCK_CUSTOM_SOCKOPT, \&s->sock->flags);/
 
-# remove the workarounds for orders of commands that crash iw_cm, because the first patches of the
-# series (release/core) correct iw_cm
+# remove the calls that prevent certain orders of a process's commands: the first patches of the
+# series (release/core) make iw_cm accept every order
 /\bcompat_iw_/d
 
 # remove the code for kernels whose rdma_cm does not find a device by its net device

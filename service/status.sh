@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2153 # CONF is a variable of iw_tcp-link
-# iw_tcp-link status: one line for each finding about this host; see iw_tcp-link(8). The program
-# iw_tcp-link reads this file. A user without privileges may run it, and a tool that is missing
-# makes a finding unknown, but is no fault. Nothing on the host is changed.
+# iw_tcp-link status: prints one line for each finding about this host; see iw_tcp-link(8). The
+# program iw_tcp-link sources this file. A user without privileges may run "iw_tcp-link status". A
+# missing tool is no fault: the finding that needs the tool is "unknown". Nothing on the host is
+# changed, except that settings_now makes a directory in configfs for a moment.
 PATH=$PATH:/usr/sbin:/sbin
 IB=/sys/class/infiniband
 FAULTS=0
 
 ok() { printf 'ok  %-9s %s\n' "$1" "$2"; }
 unknown() { printf '??  %-9s %s: unknown (%s)\n' "$1" "$2" "$3"; }
-# wrong SUBJECT TEXT PAGE SECTION: a fault, and the section of the guide that explains it. (The
-# test of the documents checks that the page has this section.)
+# wrong SUBJECT TEXT PAGE SECTION: prints and counts a fault. SECTION of the PAGE of the guide
+# explains the fault. (The test of the documents checks that PAGE has this SECTION.)
 wrong() {
 	printf '!!  %-9s %s (see %s: %s)\n' "$1" "$2" "$3" "$4"
 	FAULTS=$((FAULTS + 1))
@@ -20,7 +21,7 @@ wrong() {
 has() { [ -x "$(command -v "$1")" ]; }
 is_root() { [ "$(id -u)" = 0 ]; }
 
-# signature FILE: prints who signed the module
+# signature FILE: prints "signed by SIGNER", or an empty line if the module is not signed
 signature() {
 	local signer
 	signer=$(modinfo -F signer "$1" 2>/dev/null)
@@ -66,7 +67,8 @@ status_kernel() {
 	fi
 }
 
-# strict: prints why the kernel takes only signed modules; nothing if it takes all modules
+# strict: prints the reasons why the kernel accepts only signed modules, a reason on each line;
+# prints nothing if the kernel accepts all modules
 strict() {
 	local file
 	for file in /sys/firmware/efi/efivars/SecureBoot-*; do
@@ -93,15 +95,16 @@ status_trust() {
 	fi
 }
 
-# iw_tcp_device DEVICE: is it a link of iw_tcp? Only this driver has the counter. In the mode
-# "shared", /sys has the counters in the initial network namespace alone
+# iw_tcp_device DEVICE: is DEVICE a link of iw_tcp? Only iw_tcp has the counter mpa_bad. In the
+# mode "shared" of RDMA network namespaces, only the initial network namespace has the counters in
+# /sys
 iw_tcp_device() {
 	[ -e "$IB/$1/ports/1/hw_counters/mpa_bad" ] ||
 		rdma statistic show link "$1/1" 2>/dev/null | grep -qw mpa_bad
 }
 
-# find_links: reads the links of this network namespace into LINKS (link and net device), and
-# the links without a net device here into AWAY
+# find_links: reads the links that are visible here: into LINKS (link and net device), or into
+# AWAY (link), if the net device of the link is in another network namespace
 find_links() {
 	local word link netdev rest
 	LINKS=() AWAY=()
@@ -121,7 +124,7 @@ abi_of() {
 	done
 }
 
-# opens_link LINK: can libibverbs open the link?
+# opens_link LINK: reports whether libibverbs can open the link
 opens_link() {
 	local said section='ibv_devices does not list the link: "No RDMA devices found"'
 	if said=$(timeout 20 ibv_devinfo -d "$1" 2>&1); then
@@ -197,10 +200,10 @@ status_memlock() {
 		ok memlock "this user may lock $limit KiB"
 	fi
 }
-# the usual limit of a user; some distributions and containers have 64 KiB
+# in KiB: the usual limit of a user; some distributions and containers have 64 KiB
 ENOUGH=8192
 
-# other_iwarp: prints iWARP devices of other drivers
+# other_iwarp: prints the iWARP devices of other drivers, a device on each line
 other_iwarp() {
 	local device
 	for device in "$IB"/*; do
@@ -230,9 +233,9 @@ status_units() {
 	done
 }
 
-# offloads NETDEV: prints the offloads of the net device that the links profit from, with their
-# state. "off" is a fault, but not "off [fixed]", which the device cannot change; nor is GRO that is
-# off, since this is the default of veth
+# offloads NETDEV: prints the offloads of the net device that make its link faster, with their
+# states. An offload in the state "off" is a fault, with two exceptions: the state "off [fixed]",
+# since the device cannot change this state, and GRO, since veth has GRO off by default
 offloads() {
 	ethtool -k "$1" 2>/dev/null | sed -n '
 		s/^tcp-segmentation-offload: /tso /p; s/^generic-segmentation-offload: /gso /p
@@ -257,8 +260,9 @@ status_link() {
 }
 
 # settings_now LINK: prints name=value for each setting. configfs has a directory of the link only
-# if somebody made it. If there is none, root makes it, reads the values and removes it; in a
-# mount namespace, since configfs may not be mounted
+# if somebody made the directory. If there is no directory, and the user is root, the function
+# makes the directory, reads the values and removes the directory. It does this in a mount
+# namespace of its own, since it may have to mount configfs
 settings_now() {
 	if [ -d "$CONFIGFS/$1" ]; then
 		show_settings "$CONFIGFS/$1"
@@ -278,7 +282,8 @@ show_settings() {
 	done
 }
 
-# plain VALUE LIKE: prints VALUE in the form in which the module shows values: LIKE is such a value
+# plain VALUE SHOWN: prints VALUE in the form in which the module shows values (on, off, decimal
+# numbers). SHOWN is the value that the module shows now for the same setting
 plain() {
 	case $2,$1 in
 	on,[1yY] | off,[1yY]) echo on ;;
@@ -291,7 +296,7 @@ plain() {
 	esac
 }
 
-# status_settings LINK NETDEV: the settings in use, compared with the file
+# status_settings LINK NETDEV: compares the settings in use with the file /etc/iw_tcp/NETDEV.conf
 status_settings() {
 	local link=$1 file=$CONF/$2.conf now i line value faults=$FAULTS section="Settings that last"
 	read_settings "$file"
@@ -302,7 +307,7 @@ status_settings() {
 		unknown settings "$link" "$line"
 		return
 	fi
-	if [ "$link" != "iwt_$2" ]; then NAMES=(); fi	# the file is for the link of iw_tcp-link
+	if [ "$link" != "iwt_$2" ]; then NAMES=(); fi	# the file is only for iwt_NETDEV
 	for i in "${!NAMES[@]}"; do
 		line="$file:${AT[i]}: ${NAMES[i]}=${VALUES[i]}"
 		if ! value=$(grep -x "${NAMES[i]}=.*" <<<"$now"); then
@@ -314,8 +319,9 @@ status_settings() {
 	[ "$faults" != "$FAULTS" ] || ok settings "$link: $(xargs <<<"$now")"
 }
 
-# has_socket PORT: does a socket of the kernel listen at this port? Of a process without
-# privileges, ss does not show the processes of others: then any socket counts
+# has_socket PORT: does a socket of the kernel listen at this port? Sockets of the kernel are
+# those for which ss shows no process. Without privileges, ss shows no processes of other users:
+# then a socket of another user counts, too
 has_socket() {
 	ss -Htlnp "sport = :$1" 2>/dev/null | grep -qv 'users:('
 }
@@ -323,7 +329,7 @@ has_socket() {
 # same_namespace PID: is the process in our network namespace? Fails if this is not known
 same_namespace() { [ "$(readlink "/proc/${1:-none}/ns/net" 2>/dev/null)" = "$(readlink /proc/self/ns/net)" ]; }
 
-# listener LINK LINE: a line of "rdma resource" about a listener
+# listener LINK LINE: reports on the listener that LINE of "rdma resource show cm_id" describes
 listener() {
 	local link=$1 address who pid=''
 	[[ $2 =~ src-addr\ ([^ ]+) ]] || return 0
