@@ -21,7 +21,7 @@
 #include "stats.h"
 
 #define KEY_BITS	8
-/* Attempts to find a free index. The table is at most 1/8 full, so a few attempts suffice. */
+/* Maximum number of attempts to find a free index. The table is at most 1/8 full. */
 #define STAG_TRIES	64
 /* Maximum number of bytes that one fault of a stream requests. */
 #define FAULT_MAX	(256 << 10)
@@ -263,8 +263,9 @@ struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access)
 	if (pd->uobject)
 		return ERR_PTR(-EPERM);
 	/*
-	 * RDMA core uses the local DMA lkey for local accesses. So it requests only rights of the
-	 * peer here, and iwt_mr_rights() would refuse them without IB_ACCESS_LOCAL_WRITE.
+	 * RDMA core uses the local DMA lkey for local accesses. So RDMA core requests only rights
+	 * of the peer from this function, and without IB_ACCESS_LOCAL_WRITE, iwt_mr_rights()
+	 * would refuse some of these rights.
 	 */
 	ret = iwt_mr_rights(access | IB_ACCESS_LOCAL_WRITE, &rights);
 	if (ret)
@@ -300,7 +301,7 @@ int iwt_mr_destroy(struct iwt_mr *mr)
 	busy = iwt_mr_has_windows(mr);
 	if (!busy) {
 		mr->region.valid = false;
-		/* a late REG_MR must not make the region valid again */
+		/* without an owner, no later REG_MR can make the region valid again */
 		mr->region.owner = NULL;
 	}
 	write_unlock_bh(&mr->lock);

@@ -149,7 +149,7 @@ static inline struct iwt_mr *iwt_hold_mr(struct iwt_hold *h,
 	return iwt_hold_change(h, dev, stag);
 }
 
-/* Release the region of a hold, if there is one. */
+/* Release the region of a hold, if the hold has one. */
 static inline void iwt_hold_drop(struct iwt_hold *h)
 {
 	if (h->mr)
@@ -224,7 +224,7 @@ u32 iwt_mr_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party
 u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const void *pd,
 		    int access);
 
-/* Verbs; process context, may sleep. */
+/* Functions for verbs. Process context, may sleep. */
 struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 				  u64 iova, int access);
 int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change);

@@ -62,8 +62,9 @@ static int take_memory(struct iwt_mr *mr, const struct ib_pd *pd,
  *
  * Process context, may sleep.
  *
- * Return: the region, or an error pointer: see iwt_mr_create_user() and iwt_dmabuf_get();
- * -ENODEV if the exporter revoked the memory meanwhile.
+ * Return: the region, or an error pointer: -EINVAL for impossible bounds, -EOPNOTSUPP for access
+ * flags that the device does not support, -ENOMEM, an error of iwt_dmabuf_get(), or -ENODEV if
+ * the exporter revoked the memory meanwhile.
  */
 struct iwt_mr *iwt_mr_create_dmabuf(struct ib_pd *pd, int fd, u64 off, u64 len,
 				    u64 iova, int access)

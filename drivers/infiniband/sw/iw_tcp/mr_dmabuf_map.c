@@ -38,7 +38,7 @@ MODULE_IMPORT_NS("DMA_BUF");
  * @dir: direction of the CPU's accesses
  * @settled: the buffer is pinned, so an invalidation is a revocation; guarded by the lock of
  *	the reservation
- * @gone: see struct iwt_dmabuf_wish
+ * @gone: called when the exporter revokes the memory, as in struct iwt_dmabuf_wish
  * @ctx: argument of @gone
  */
 struct iwt_dmabuf {

@@ -63,8 +63,8 @@ int iwt_extents_add(struct iwt_extents *e, u8 *va, u64 len)
  * @skip: number of bytes to cut off the front, all in the first run
  * @len: number of bytes to keep after these
  *
- * Return: true; false if the first run has no more than @skip bytes, or the list fewer than
- * @skip + @len bytes.
+ * Return: true; false if the first run has no more than @skip bytes, or if the list has fewer
+ * than @skip + @len bytes.
  */
 bool iwt_extents_trim(struct iwt_extents *e, u64 skip, u64 len)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pagers: workers that resolve page faults for streams, in a context that may sleep.
+ * Pagers. The workers of a pager resolve page faults for streams, in a context that may sleep.
  *
  * An engine that finds memory absent describes the memory in its struct iwt_fault, queues the
  * fault with the pager of the process, and stops. A worker resolves the page faults in the
@@ -15,10 +15,10 @@
  * worker interrupts the page fault.
  *
  * A worker in a page fault holds a reference to the address space. The address space contains the
- * mappings of the rings, and these mappings keep the uverbs file open, and so keep the queue
- * pairs. So after the process has exited, nobody would cancel its faults. For this case a work
- * item checks periodically whether only workers use the address space. If so, the work item
- * interrupts the page faults of the workers.
+ * mappings of the rings. As long as the mappings exist, the uverbs file stays open, and the queue
+ * pairs are not destroyed. So after the process has exited, nobody would cancel its faults. For
+ * this case a work item checks periodically whether only workers use the address space. If so,
+ * the work item interrupts the page faults of the workers.
  */
 #include "mr_odp_pager_priv.h"
 
@@ -62,7 +62,7 @@ static bool next_request(struct iwt_pager_worker *w, struct request *r)
 	struct iwt_fault *f;
 
 	spin_lock_bh(&p->lock);
-	/* a signal for the page fault of the last request may arrive after that page fault */
+	/* discard a signal for the last request that arrived after the end of its page fault */
 	flush_signals(current);
 	f = list_first_entry_or_null(&p->faults, struct iwt_fault, entry);
 	w->fault = f;
@@ -116,7 +116,10 @@ static void count_users(struct iwt_pager *p, int n)
 	spin_unlock_bh(&p->lock);
 }
 
-/* Return: 0 or -errno; -EFAULT if the process has exited. */
+/*
+ * Resolve a request in the address space of the process. Return: 0 or -errno; -EFAULT if the
+ * process has exited.
+ */
 static int resolve_for(struct iwt_pager *p, const struct request *r)
 {
 	struct mem_cgroup *memcg, *was;

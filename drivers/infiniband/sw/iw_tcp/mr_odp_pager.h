@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pagers: workers that resolve page faults for streams, in a context that may sleep. */
+/* Pagers. The workers of a pager resolve page faults for streams, and may sleep. */
 #ifndef IWT_MR_ODP_PAGER_H
 #define IWT_MR_ODP_PAGER_H
 

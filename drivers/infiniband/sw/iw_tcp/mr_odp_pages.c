@@ -43,7 +43,7 @@
 
 /* Tags of an entry of the table. Engines may only read a page whose entry has no tag. */
 #define WRITABLE	1UL
-#define WRITTEN		3UL	/* writable, and an engine has written it */
+#define WRITTEN		3UL	/* writable, and an engine has written the page */
 
 /**
  * struct iwt_odp - the pages of an address space that are present
@@ -458,7 +458,7 @@ static void give_back_pages(struct page **pages, int n)
 /*
  * Make one attempt to get pages and to enter them into the table. Return: number of pages from
  * @index on that the process has, or -errno. This function sets *@noted to false if the pages
- * were not entered, because one of them was invalidated meanwhile.
+ * were not entered, because one of them was invalidated meanwhile or the table has ended.
  */
 static int try_pages(struct iwt_odp *odp, unsigned long index, int n,
 		     enum iwt_odp_how how, bool *noted)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Prefetch (ibv_advise_mr()): a process requests that pages of its regions become present, and
- * waits until they are.
+ * waits until the pages are present.
  *
  * The pager resolves the page faults, as it does for streams. A page fault may never end, and the
  * device cannot be removed while a system call uses it. So the system call does not resolve page
@@ -155,7 +155,7 @@ int iwt_mr_prefetch(struct iwt_dev *dev, const struct ib_pd *pd,
 }
 
 /**
- * iwt_mr_prefetch_end() - end all prefetch calls, and refuse new ones
+ * iwt_mr_prefetch_end() - end all prefetch calls, and refuse new calls
  * @dev: device that is about to be removed
  *
  * May sleep.

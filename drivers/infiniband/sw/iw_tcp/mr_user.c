@@ -43,7 +43,7 @@ static void unpin(struct pinned *p)
 		iwt_mr_unpin(p->umem);
 }
 
-/* Return: 0 or -errno; on error no memory is pinned. */
+/* Pin and map memory of the process. Return: 0 or -errno; on error no memory is pinned. */
 static int pin(struct pinned *p, struct ib_pd *pd, u64 start, u64 len,
 	       int access)
 {
@@ -226,7 +226,7 @@ static int switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
 /**
  * iwt_mr_rereg_user() - change a region of the calling process
  * @mr: region of kind IWT_MR_USER, IWT_MR_DMABUF or IWT_MR_ODP; the caller makes sure that
- *	nobody else changes or destroys it
+ *	nobody else changes or destroys the region
  * @change: new attributes
  *
  * The region gets a new STag, like a new region: peers that know the old STag cannot use the new

@@ -153,7 +153,7 @@ static bool mw_is_settled(const struct iwt_mr *region)
 /*
  * Check whether the region allows the binding. If so, increment its count of windows. Return: the
  * region, which can be neither changed nor destroyed before leave_region(); NULL if there is no
- * such region or it does not allow the binding.
+ * such region, or if the region does not allow the binding.
  */
 static struct iwt_mr *enter_region(struct iwt_dev *dev,
 				   const struct iwt_mw_bind *b,

@@ -121,7 +121,7 @@ bool iwt_qp_flush_step(struct iwt_qp *qp)
 
 	lockdep_assert_held(&st->lock);
 	WRITE_ONCE(st->sq.ring.ctl->flags, IWT_RING_NEED_WAKEUP);
-	smp_mb(); /* pairs with the poster: prod, barrier, flags */
+	smp_mb(); /* pairs with the barrier between the poster's accesses to prod and flags */
 	more = iwt_sq_flush(&st->sq, st->ibqp, IWT_FLUSH_STEP);
 	/* in CLOSING the stream still receives: keep the posted receives */
 	if (qp->state != IWT_QP_CLOSING && iwt_rx_flush(st, IWT_FLUSH_STEP))
@@ -283,7 +283,7 @@ bool iwt_qp_check_overrun(struct iwt_qp *qp)
 }
 
 /**
- * iwt_qp_setup() - initialise a queue pair; its queues are set up separately
+ * iwt_qp_setup() - initialise a queue pair, except its send and receive queues
  * @qp: queue pair, zeroed except for the fields that RDMA core has set
  */
 void iwt_qp_setup(struct iwt_qp *qp)

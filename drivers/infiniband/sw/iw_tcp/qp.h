@@ -62,12 +62,12 @@ struct mem_cgroup;
 /* Events that a queue pair reports to the connection manager. */
 enum iwt_llp_event {
 	IWT_LLP_CLOSE_WANTED,	/* close gracefully: FIN after the queued data */
-	IWT_LLP_TERM_PENDING,	/* a Terminate waits for TCP: limit the time */
-	IWT_LLP_DRAINING,	/* the close waits for requests: limit the time */
-	IWT_LLP_TERM_SENT,	/* TCP has accepted the Terminate: send FIN, then wait */
+	IWT_LLP_TERM_PENDING,	/* a Terminate waits for TCP: limit the time of this wait */
+	IWT_LLP_DRAINING,	/* the close waits for requests: limit the time of this wait */
+	IWT_LLP_TERM_SENT,	/* TCP has the Terminate, or none may be sent: send FIN */
 	IWT_LLP_ABORT_WANTED,	/* reset the connection now */
-	IWT_LLP_PEER_CLOSED,	/* FIN arrived, all data before it is processed */
-	IWT_LLP_LOST,		/* reset or timed out */
+	IWT_LLP_PEER_CLOSED,	/* the peer's FIN arrived, and all earlier data is processed */
+	IWT_LLP_LOST,		/* the connection was reset or timed out */
 	IWT_LLP_TERM_RECEIVED,	/* the peer sent a Terminate */
 };
 
@@ -90,7 +90,7 @@ struct iwt_qp_llp_ops {
  *	iwt_qp_add_ref(): such a call takes no reference, but decrements this number
  * @freed: completed when the last reference is dropped
  * @state: RDMAP state (proto/qpfsm.h); the lock of the stream guards this field and all
- *	fields below that do not name another lock
+ *	fields below for which no other lock is given
  * @user: the rings are shared with userspace
  * @rights_stated: the consumer has set the rights; otherwise the default rights apply
  * @tell_drained: when the consumer requested SQD, it also requested IB_EVENT_SQ_DRAINED
@@ -107,7 +107,8 @@ struct iwt_qp_llp_ops {
  * @flush_work: runs the engines or a step of a flush: for a poster whose context allows neither,
  *	for the next step of a flush, or when TCP has released memory of work requests
  * @async: asynchronous events of the queue pair
- * @idle_state: INIT or RTR, as the consumer last requested: state for verbs while @state is IDLE
+ * @idle_state: state that verbs show while @state is IDLE: INIT or RTR, as the consumer last
+ *	requested
  * @sqpoll: a worker that polls the send queue (wake_sqpoll.c)
  * @migrate: moves the engines off a processor that other threads need (wake_migrate.c)
  * @cqpoll: membership in the send and the receive completion queue (wake_cqpoll.c)
@@ -115,7 +116,7 @@ struct iwt_qp_llp_ops {
  * @mem: ring memory of a kernel queue pair: send, receive
  * @memcg: memory control group of the process; memory of the queue pair is charged to it
  * @uid: user of the process
- * @cap: capabilities with which the queue pair was created, for query
+ * @cap: capabilities with which the queue pair was created; a query of the queue pair shows them
  */
 struct iwt_qp {
 	struct ib_qp ibqp;

@@ -164,8 +164,8 @@ static bool run_tx(struct iwt_qp *qp)
 		return qp->state == IWT_QP_TERMINATE;
 	case IWT_TX_LOST:
 		/*
-		 * first receive the bytes that arrived before the end; the run after that ends
-		 * the stream
+		 * first receive the bytes that arrived before the end; after that, another run
+		 * ends the stream
 		 */
 		if (!iwt_stream_unread(st))
 			lose(qp);

@@ -119,7 +119,7 @@ static int modify_locked(struct iwt_qp *qp, const struct iwt_qp_change *c)
 /**
  * iwt_qp_modify() - change the state or the rights on request of a consumer
  * @qp: queue pair
- * @c: requested change; SQD requests a graceful close, ERR an abortive one
+ * @c: requested change; SQD requests a graceful close, ERR requests an abortive close
  *
  * If this function returns an error, neither state nor rights have changed. A reset unbinds the
  * memory windows of the stream. If the state is ERROR afterwards, all requests that were posted

@@ -148,7 +148,7 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 }
 
 /**
- * iwt_qp_detach() - the connection has ended; the socket is about to be released
+ * iwt_qp_detach() - detach a connection that has ended, before its socket is released
  * @qp: queue pair with a connection
  *
  * No callback of the queue pair runs afterwards. Outstanding requests are flushed, except

@@ -4,7 +4,7 @@
 
 #include <linux/slab.h>
 
-/* After ORD was reached, no request begins until 1/READQ_TOGETHER of ORD is free. */
+/* After ORD was reached, no request begins before ORD / READQ_TOGETHER requests have finished. */
 #define READQ_TOGETHER	4
 
 /**

@@ -48,8 +48,8 @@ static int put_pair(struct sk_buff *msg, const struct pair *p)
 }
 
 /*
- * Put pairs into one nest, up to but not including the first pair that has no name. Return: 0, or
- * -EMSGSIZE; after an error the message contains none of the pairs.
+ * Put the pairs in front of the first pair without a name into one nested netlink attribute.
+ * Return: 0, or -EMSGSIZE; after an error the message contains none of the pairs.
  */
 static int put_pairs(struct sk_buff *msg, const struct pair *p, int n)
 {
@@ -185,8 +185,8 @@ static int put_qp(struct sk_buff *msg, const struct qp_now *now, bool names)
  * @ibqp: queue pair
  *
  * The attributes of a connection are included only if there is a connection. The numbers of sent
- * and received bytes are those of the present or, without a connection, of the last one. May
- * sleep.
+ * and received bytes are those of the present connection or, if there is none, of the last
+ * connection. May sleep.
  *
  * Return: 0 or -EMSGSIZE.
  */

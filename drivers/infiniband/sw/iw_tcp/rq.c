@@ -201,7 +201,7 @@ bool iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp, u32 max)
 	if (!rq->entries)
 		return false;
 	WRITE_ONCE(rq->ring.ctl->flags, IWT_RING_NEED_WAKEUP);
-	smp_mb(); /* pairs with the producer: prod, barrier, flags */
+	smp_mb(); /* pairs with the barrier between the poster's accesses to prod and flags */
 	prod = iwt_ring_prod(&rq->ring);
 	if (rq_corrupt(rq, prod))
 		return false;
@@ -209,7 +209,7 @@ bool iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp, u32 max)
 		struct iwt_recv_wqe w;
 
 		iwt_ring_read(&w, iwt_ring_at(&rq->ring, rq->cons), sizeof(w));
-		/* free the slot first: a consumer that sees the completion may reuse it */
+		/* free the slot first: a consumer that sees the completion may reuse the slot */
 		iwt_ring_set_cons(&rq->ring, ++rq->cons);
 		iwt_rq_fail(rq, qp, w.wr_id, IB_WC_WR_FLUSH_ERR);
 	}

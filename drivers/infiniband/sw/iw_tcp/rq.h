@@ -25,7 +25,7 @@ struct iwt_rwqe {
  * @lock: guards the posts of a kernel consumer; in a shared receive queue, all members
  * @cq: completion queue of the receives
  * @srq: shared receive queue that supplies the receives, or NULL; with @srq, @entries is 0
- * @entries: size of the ring; 0 without a ring
+ * @entries: number of entries of the ring; 0 without a ring
  * @cons: index of the next receive to take; with @srq, the number of receives that this queue
  *	pair has taken from @srq; guarded by the lock of the stream
  * @sge_max: maximum number of elements of a list

@@ -5,7 +5,7 @@
 #include "sock.h"
 #include "trace.h"
 
-/* Budget of one step, after which TCP may acknowledge, in bytes. */
+/* Budget of one step, in bytes. After each step TCP may acknowledge. */
 #define RX_STEP		(256 << 10)
 /* Cost of an FPDU besides copying, as the number of bytes that are copied in the same time. */
 #define RX_FPDU_COST	512
@@ -228,8 +228,7 @@ static bool take_next(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock
  * Consume the complete FPDUs that have arrived, up to the budget of a step, or up to an FPDU
  * whose pages must be faulted in first. If the budget is used up, this function sets @need to 0:
  * more FPDUs may have arrived. If the next FPDU is incomplete, this function sets @need as
- * take_next().
- * Return: number of consumed bytes.
+ * take_next() does. Return: number of consumed bytes.
  */
 static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 avail,
 		      u32 *need)
@@ -276,7 +275,7 @@ static u32 rx_take_step(struct iwt_stream *st)
 		need = used == avail;
 	}
 	iwt_sock_consume(st->sock, used);
-	/* the rest is a part of an FPDU, unless it is an FPDU that waits for memory */
+	/* unless an FPDU waits for memory, the rest in the socket is a part of an FPDU */
 	if (need && !rx->discard && used < avail && !rx->wait_page)
 		iwt_sock_set_aside(st->sock);
 	return need;

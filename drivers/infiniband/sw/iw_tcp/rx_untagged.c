@@ -205,8 +205,7 @@ static u32 rx_read_req(struct iwt_stream *st, const struct iwt_fpdu *f)
 
 /*
  * May the peer execute this operation? The access is checked again when the operation is
- * executed.
- * Return: IWT_OK or the error for the Terminate.
+ * executed. Return: IWT_OK or the error for the Terminate.
  */
 static u32 check_atomic(struct iwt_stream *st, const struct iwt_atomic *a)
 	__must_hold(&st->lock)
@@ -260,8 +259,8 @@ static u32 rx_atomic_resp(struct iwt_stream *st, const struct iwt_fpdu *f)
 }
 
 /*
- * Find the unanswered request that the peer's Terminate refers to. A Terminate without a header
- * can only refer to the oldest request.
+ * Find the unanswered request that the peer's Terminate refers to. A Terminate that does not
+ * quote the header of a request can only refer to the oldest request.
  */
 static struct iwt_read_out *terminated(struct iwt_stream *st,
 				       const struct iwt_term *t)
@@ -274,7 +273,7 @@ static struct iwt_read_out *terminated(struct iwt_stream *st,
 	return iwt_readq_find(&st->readq, t->ddp.msn);
 }
 
-/* Completion status of the request that a Terminate of the peer refers to. */
+/* Return: completion status of the request that a Terminate of the peer refers to. */
 static enum ib_wc_status blame_status(const struct iwt_term *t, bool atomic)
 {
 	switch (IWT_ERR_LAYER(t->err) << 4 | IWT_ERR_ETYPE(t->err)) {
