@@ -16,13 +16,15 @@
 #include "dawdle.h"
 #include "sock_priv.h"
 
-/* Frees struct iwt_sock, and ends the connections of sockets that processes created. */
+/* Workqueue that frees struct iwt_sock, and ends the connections of sockets of processes. */
 static struct workqueue_struct *sock_wq;
 
 /*
- * A child that has not been accepted yet has its listener's callbacks, but its sk_user_data may
- * belong to another subsystem: a BPF program can put the socket into a sockmap. The flags in the
- * pointer show whether it points to a struct iwt_sock; see iwt_sock_hook().
+ * Return: the struct iwt_sock of @sk, or NULL if sk_user_data does not point to such an object. A
+ * connection that was not accepted yet has inherited the callbacks of its listener, but the
+ * connection's sk_user_data may belong to another subsystem: a BPF program can put the socket into
+ * a sockmap. The pointer of another subsystem has a flag in its low bits that iwt_sock_hook() does
+ * not set.
  */
 static struct iwt_sock *from_sk(struct sock *sk)
 {
@@ -31,20 +33,20 @@ static struct iwt_sock *from_sk(struct sock *sk)
 
 	if (data & ~SK_USER_DATA_PTRMASK & ~SK_USER_DATA_NOCOPY)
 		return NULL;
-	/* callbacks of a listener are called without its lock */
+	/* callbacks of a listener may be called without the lock of the listener */
 	if (s && !s->listener)
 		sock_owned_by_me(sk);
 	return s;
 }
 
 /*
- * Return the present callbacks, or NULL, and the socket in @s. The caller holds the RCU read
- * lock. The acquire pairs with iwt_sock_set_ops(): ->ctx belongs to these callbacks.
+ * Return: the present callbacks of @sk, or NULL. @s is set to the socket. The caller holds the
+ * RCU read lock, and may read ->ctx afterwards: ->ctx belongs to the returned callbacks.
  */
 static const struct iwt_sock_ops *ops_of(struct sock *sk, struct iwt_sock **s)
 {
 	*s = from_sk(sk);
-	/* see above */
+	/* pairs with the release in iwt_sock_set_ops() */
 	return *s ? smp_load_acquire(&(*s)->ops) : NULL;
 }
 
@@ -88,7 +90,7 @@ static void socket_state_change(struct sock *sk)
 	rcu_read_unlock();
 }
 
-/* Free the object. Only runs of the engines may still be in progress: wait for them. */
+/* Free the object. Only runs of the engines may still use the object: wait for their end. */
 static void do_end_work(struct work_struct *work)
 {
 	struct iwt_sock *s = container_of(to_rcu_work(work), struct iwt_sock,
@@ -100,7 +102,7 @@ static void do_end_work(struct work_struct *work)
 	kfree(s);
 }
 
-/* The engines run in softirq: TCP must not sleep or use current when the engines call TCP. */
+/* The engines call TCP in softirq: TCP must neither sleep nor use current then. */
 static void prepare(struct sock *sk)
 {
 	sk->sk_allocation = GFP_ATOMIC;
@@ -121,9 +123,10 @@ static void widen_window(struct socket *sock)
  * iwt_sock_hook() - install the callbacks
  * @s: socket, locked
  *
- * This function does not replace sk_error_report: TCP also calls it for timestamps and for a
- * process's zero copy, without the lock or while TCP sends. An error that ends a connection also
- * changes the socket's state, so sk_state_change is sufficient.
+ * This function does not replace sk_error_report: TCP also calls sk_error_report to report
+ * timestamps, and the end of a process's zero copy, either without the lock or while TCP sends.
+ * An error that ends a connection also changes the socket's state, so sk_state_change is
+ * sufficient.
  *
  * Return: 0, or -EBUSY if another subsystem uses sk_user_data; then nothing has changed.
  */
@@ -149,7 +152,7 @@ int iwt_sock_hook(struct iwt_sock *s)
 	__rcu_assign_sk_user_data_with_flags(sk, s, s->listener || s->user ?
 					     SK_USER_DATA_NOCOPY : 0);
 	write_unlock_bh(&sk->sk_callback_lock);
-	/* take_locked() sets the ULP of a process's socket last; a listener has no ULP */
+	/* take_locked() sets the ULP of a process's socket later; a listener has no ULP */
 	if (!s->listener && !s->user)
 		iwt_sock_set_ulp(sk, false);
 	return 0;
@@ -157,7 +160,7 @@ int iwt_sock_hook(struct iwt_sock *s)
 
 /**
  * iwt_sock_new() - allocate the object; the socket is not changed
- * @sock: kernel's socket
+ * @sock: kernel socket
  * @ops: callbacks
  * @ctx: argument of the callbacks
  *
@@ -182,7 +185,10 @@ struct iwt_sock *iwt_sock_new(struct socket *sock,
 	return s;
 }
 
-/* Return: 0, -ENOMEM, or -EBUSY if another subsystem uses sk_user_data. */
+/*
+ * Allocate the object of a socket and install the callbacks. Return: 0, -ENOMEM, or -EBUSY if
+ * another subsystem uses sk_user_data.
+ */
 static int wrap(struct socket *sock, const struct iwt_sock_ops *ops, void *ctx,
 		bool listener, struct iwt_sock **out)
 {
@@ -204,7 +210,7 @@ static int wrap(struct socket *sock, const struct iwt_sock_ops *ops, void *ctx,
 	return err;
 }
 
-/* The ECN bits belong to TCP. */
+/* Set the type of service, except for the ECN bits, which belong to TCP. */
 static void set_tos(struct sock *sk, u8 tos)
 {
 	if (sk->sk_family == AF_INET) {
@@ -246,7 +252,7 @@ static int make_socket(struct net *net, const struct iwt_sock_addr *addr,
 	return 0;
 }
 
-/* Release a socket that is not in use yet; @s may be NULL. */
+/* Release a socket that is not in use yet. @s: the object of @sock, or NULL if none exists. */
 static void drop(struct socket *sock, struct iwt_sock *s)
 {
 	if (s)
@@ -266,9 +272,10 @@ static void drop(struct socket *sock, struct iwt_sock *s)
  * The local port may have connections to other destinations, and connections in the state
  * TIME_WAIT, as for a program that sets SO_REUSEADDR. Process context, may sleep for memory.
  *
- * Return: 0, -EADDRINUSE if a listener or a socket without SO_REUSEADDR has the port,
- * -EADDRNOTAVAIL if there is a connection between these addresses, or if TCP finds no port for
- * @addr->late, or another error of iwt_sock_bind() or connect(2).
+ * Return: 0 if the connection was started; -EADDRINUSE if a listener or a socket without
+ * SO_REUSEADDR has the port; -EADDRNOTAVAIL if there already is a connection between these
+ * addresses and ports, or if TCP finds no free port (with @addr->late); or another error of
+ * iwt_sock_bind() or connect(2).
  */
 int iwt_sock_connect(struct net *net, const struct iwt_sock_addr *addr,
 		     const struct iwt_sock_ops *ops, void *ctx,
@@ -354,10 +361,10 @@ err_drop:
  * @out: receives the socket
  *
  * No callback is called for data that arrived before the callbacks were installed: the caller has
- * to check for data. Process context, does not wait.
+ * to check for data. Process context, may sleep, but does not wait for a connection.
  *
- * Return: 0, -EAGAIN if no connection is ready, -ECONNABORTED if the connection has ended, or if
- * another subsystem uses its sk_user_data (the connection is reset then), or another -errno.
+ * Return: 0; -EAGAIN if no connection is ready; -ECONNABORTED if another subsystem uses the
+ * sk_user_data of the new socket, whose connection is reset then; or another -errno.
  */
 int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
 		    void *ctx, struct iwt_sock **out)
@@ -377,7 +384,10 @@ int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
 		sock_release(sock);
 		return err == -EBUSY ? -ECONNABORTED : err;
 	}
-	/* wrap() saved the callbacks inherited from the listener; replace them by TCP's own */
+	/*
+	 * The new socket had the listener's callbacks, and wrap() saved these. Replace them by
+	 * TCP's own callbacks, which the listener has saved.
+	 */
 	s->saved = listener->saved;
 	*out = s;
 	return 0;
@@ -389,7 +399,7 @@ int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
  * @ops: callbacks, or NULL
  * @ctx: argument of the callbacks
  *
- * When this returns, none of the former callbacks runs or will run. May sleep.
+ * When this function returns, no former callback is running, and none will run. May sleep.
  */
 void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 		      void *ctx)
@@ -402,8 +412,10 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 	owned = s->user && sock_owned_by_user(s->sk);
 	if (owned) {
 		/*
-		 * The owner may run a callback, without the spinlock, and may stay in its system
-		 * call forever. No callback may combine the old ops with the new ctx.
+		 * The task that owns the socket may be running a callback, without the spinlock.
+		 * Wait for the end of this callback, so that no callback combines the old ops with
+		 * the new ctx. Do not wait until the task releases the socket: the task may stay in
+		 * its system call forever.
 		 */
 		WRITE_ONCE(s->ops, NULL);
 		spin_unlock_bh(&s->sk->sk_lock.slock);
@@ -411,7 +423,7 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 		spin_lock_bh(&s->sk->sk_lock.slock);
 	}
 	s->ctx = ctx;
-	smp_store_release(&s->ops, ops); /* pairs with the callbacks */
+	smp_store_release(&s->ops, ops); /* pairs with the acquire in ops_of() */
 	s->readable = tcp_sk(s->sk)->copied_seq;
 	iwt_sock_await(s, 1);
 	spin_unlock_bh(&s->sk->sk_lock.slock);
@@ -442,7 +454,7 @@ void iwt_sock_shutdown(struct iwt_sock *s)
 	struct sock *sk = s->sk;
 
 	WRITE_ONCE(s->shut, true);
-	/* if the owner keeps the socket, the endpoint's deadline ends the connection */
+	/* if a process does not release the socket, the endpoint's deadline ends the connection */
 	if (iwt_sock_own_soon(s))
 		return;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
@@ -473,7 +485,10 @@ void iwt_sock_unhook(struct iwt_sock *s)
 		iwt_sock_drop_ulp(sk);
 }
 
-/* Free the object after a grace period. @s: socket without callbacks, released or given back. */
+/*
+ * Free the object after an RCU grace period. @s: socket without callbacks, which was released or
+ * given back to its process.
+ */
 void iwt_sock_free_later(struct iwt_sock *s)
 {
 	queue_rcu_work(sock_wq, &s->end_work);
@@ -482,7 +497,7 @@ void iwt_sock_free_later(struct iwt_sock *s)
 /**
  * iwt_sock_end_later() - retry later to end the connection of a process's socket
  * @s: socket whose owner has not released it
- * @delay: jiffies
+ * @delay: jiffies until the retry
  */
 void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay)
 {
@@ -494,9 +509,10 @@ void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay)
  * @s: socket
  * @abort: reset the connection instead of closing it in order
  *
- * No callback runs afterwards, except the callback of a listener: the listener's context must
- * stay valid for a grace period. iwt_sock_run() may still be called under RCU; the object is
- * freed a grace period later, without waiting here. May sleep.
+ * No callback runs afterwards, except the callbacks of a listener: the argument of a listener's
+ * callbacks must stay valid for an RCU grace period. A caller that found the object under RCU may
+ * still call iwt_sock_run(), so the object is freed after a grace period. This function does not
+ * wait for the grace period. May sleep.
  */
 void iwt_sock_release(struct iwt_sock *s, bool abort)
 {
@@ -509,7 +525,7 @@ void iwt_sock_release(struct iwt_sock *s, bool abort)
 	iwt_sock_drop_class(s->sk);
 	iwt_sock_disown(s);
 	iwt_doze();
-	/* a listener's callbacks run without its lock, so its ops stay */
+	/* a listener's callback may be running without the lock, so keep the listener's ops */
 	if (!s->listener)
 		iwt_sock_set_ops(s, NULL, NULL);
 	tcp_sock_set_user_timeout(s->sk, IWT_SOCK_ORPHAN_MS);
@@ -541,13 +557,13 @@ int iwt_sock_init(void)
 /**
  * iwt_sock_exit() - free the last objects at module unload; sleeps
  *
- * Every socket has been released.
+ * The caller has released every socket.
  */
 void iwt_sock_exit(void)
 {
-	/* wait for the work that dropped the last reference to the module */
+	/* the work item that dropped the last reference to the module may still be running */
 	flush_workqueue(sock_wq);
-	/* work that waits for a grace period is not in the queue yet */
+	/* work items that wait for a grace period (end_work) enter the workqueue only now */
 	rcu_barrier();
 	iwt_sock_ulp_exit();
 	destroy_workqueue(sock_wq);

@@ -7,19 +7,21 @@
  *	sock_bind.c	the local address and port
  *	sock_takeover.c	a socket that a process created, and passes to a queue pair
  *	sock_ulp.c	the ULP that marks a socket as used by this driver
- *	sock_owner.c	the owner of a socket: its user and memory control group
+ *	sock_owner.c	the owner of a socket: its user and memory control group; and the rights
+ *			of a task that requests information by netlink
  *	sock_run.c	the socket lock, and when the engines run
  *	sock_recv.c	reading received data
  *	sock_cursor.c	walking over received data
  *	sock_send.c	sending data
- *	sock_state.c	state, error, addresses, counts
+ *	sock_state.c	state, error, addresses, numbers of segments
  *	sock_alive.c	timeouts for a silent peer
  *	sock_tune.c	TCP's own fields, written for speed, and for timeouts
  *
- * Locking: "the socket lock" is TCP's lock. Callbacks run with it held: in softirq, or, if a
- * process owned the socket when a segment arrived, in that process's release_sock(). The latter
- * is called the backlog: iwt_sock_in_backlog() returns true there, and callbacks must not send
- * there. No callback may sleep.
+ * Locking: "the socket lock" is TCP's lock. Callbacks run with the socket lock held. If no task
+ * owns the socket when a segment arrives, TCP runs the callback in softirq. If a task owns the
+ * socket, TCP runs the callback in that task's release_sock(); this case is called the backlog.
+ * In the backlog iwt_sock_in_backlog() returns true, and a callback must not send. No callback
+ * may sleep.
  */
 #ifndef IWT_SOCK_H
 #define IWT_SOCK_H
@@ -43,19 +45,21 @@ struct ubuf_info;
 enum iwt_sock_state {
 	IWT_SOCK_CONNECTING,
 	IWT_SOCK_OPEN,
-	IWT_SOCK_PEER_CLOSED,	/* FIN received, our direction still open */
-	IWT_SOCK_CLOSED,	/* both directions ended, reset or failed */
+	IWT_SOCK_PEER_CLOSED,	/* the peer's FIN was received; this end can still send */
+	IWT_SOCK_CLOSED,	/* both directions have ended, by FINs, a reset or an error */
 };
 
 /**
  * struct iwt_sock_ops - callbacks of a socket
  * @data_ready: data, a FIN or, on a listener, a connection has arrived
- * @write_space: the send buffer has room again, after TCP accepted less than the driver passed
- * @state_change: iwt_sock_state() may have a new value
- * @run: run the engines, see iwt_sock_run(); never called in the backlog
+ * @write_space: the send buffer has room again, after iwt_sock_writable() returned false or TCP
+ *	accepted only a part of the data
+ * @state_change: iwt_sock_state() may return a new value
+ * @run: runs the engines, at the request of a function of sock_run.c; never called in the backlog
  *
- * Callbacks are called with the socket lock held and bottom halves off, or in the backlog; the
- * callbacks of a listener may be called without its lock. A member may be NULL.
+ * Callbacks are called with the spinlock of the socket held and bottom halves off, or in the
+ * backlog. The callbacks of a listener may be called without the lock of the listener. A member
+ * may be NULL.
  */
 struct iwt_sock_ops {
 	void (*data_ready)(struct iwt_sock *s, void *ctx);
@@ -67,7 +71,7 @@ struct iwt_sock_ops {
 /**
  * struct iwt_sock_owner - owner of a socket
  * @memcg: memory control group that is charged for TCP's memory, or NULL
- * @uid: user
+ * @uid: user that ss(8) shows
  */
 struct iwt_sock_owner {
 	struct mem_cgroup *memcg;
@@ -79,12 +83,13 @@ struct iwt_sock_owner {
  * @local: local address
  * @remote: the peer's address
  * @owner: owner of the connection; NULL: the calling task
- * @ifindex: the only interface that the socket uses, or 0
- * @tos: type of service, if @tos_set
+ * @ifindex: the only interface that the socket uses, or 0 for any interface
+ * @tos: type of service; valid only with @tos_set
  * @tos_set: the caller has requested @tos
  * @v6only: a listener on IPv6 accepts no IPv4 connections
- * @late: TCP takes the port when it connects; @local has no port
- * @late_port: port that TCP takes then, in host byte order; 0: TCP chooses a port
+ * @late: the local port is determined when TCP connects, not when the socket is bound; the port
+ *	in @local is 0
+ * @late_port: with @late: the local port, in host byte order; 0: TCP chooses a port
  */
 struct iwt_sock_addr {
 	struct sockaddr_storage local;
@@ -98,7 +103,7 @@ struct iwt_sock_addr {
 	u16 late_port;
 };
 
-/* Numbers of segments with data, as TCP counts them: retransmissions are included. */
+/* Numbers of segments with data. As in TCP's own counters, retransmitted segments count, too. */
 struct iwt_sock_segs {
 	u32 in;
 	u32 out;
@@ -139,7 +144,10 @@ int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
 int iwt_sock_keep(struct iwt_sock *s);
 void iwt_sock_give_back(struct iwt_sock *s);
 
-/* sock_run.c: any context */
+/*
+ * sock_run.c: any context, except that iwt_sock_run_sync() and iwt_sock_run_here() need process
+ * context, and iwt_sock_gather() needs the spinlock of the socket
+ */
 void iwt_sock_run(struct iwt_sock *s);
 void iwt_sock_run_sync(struct iwt_sock *s);
 void iwt_sock_run_here(struct iwt_sock *s);
@@ -147,7 +155,10 @@ void iwt_sock_run_bh(struct iwt_sock *s);
 bool iwt_sock_gather(struct iwt_sock *s);
 void iwt_sock_retry(struct iwt_sock *s);
 
-/* sock_recv.c: iwt_sock_recv() may sleep, the others need the socket lock */
+/*
+ * sock_recv.c: iwt_sock_recv() may sleep, iwt_sock_bytes_aside() is for any context, the other
+ * functions need the socket lock
+ */
 int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len);
 u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur);
 u32 iwt_sock_count_begins(const struct iwt_sock *s, const struct iwt_sock_cursor *cur,
@@ -160,7 +171,7 @@ bool iwt_sock_at_eof(const struct iwt_sock *s);
 bool iwt_sock_blind(const struct iwt_sock *s);
 u64 iwt_sock_bytes_aside(void);
 
-/* sock_send.c: iwt_sock_send() may sleep, the others need the socket lock */
+/* sock_send.c: iwt_sock_send() may sleep, the other functions need the socket lock */
 int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len);
 int iwt_sock_send_pages(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
 			u32 bytes, int flags);
@@ -170,7 +181,10 @@ bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere);
 bool iwt_sock_writable(struct iwt_sock *s);
 bool iwt_sock_starved(const struct iwt_sock *s);
 
-/* sock_tune.c: socket lock held; empty in a driver that is built with IWT_WITHOUT=TUNE */
+/*
+ * sock_tune.c: the functions need the socket lock. In a driver that is built with
+ * IWT_WITHOUT=TUNE, they do nothing.
+ */
 #ifdef CONFIG_INFINIBAND_IW_TCP_TUNE
 void iwt_sock_follow_route(struct iwt_sock *s);
 bool iwt_sock_near(const struct iwt_sock *s);
@@ -185,7 +199,10 @@ static inline void iwt_sock_batch_done(struct iwt_sock *s) {}
 static inline void iwt_sock_await(struct iwt_sock *s, u32 len) {}
 #endif
 
-/* sock_state.c: iwt_sock_names() may sleep, the others are for any context */
+/*
+ * sock_state.c: iwt_sock_names() may sleep, iwt_sock_in_backlog() needs the socket lock, the
+ * other functions are for any context
+ */
 enum iwt_sock_state iwt_sock_state(const struct iwt_sock *s);
 int iwt_sock_error(const struct iwt_sock *s);
 void iwt_sock_names_now(const struct iwt_sock *s, struct sockaddr_storage *local,

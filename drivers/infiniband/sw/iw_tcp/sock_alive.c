@@ -8,10 +8,17 @@
 
 #include "sock_priv.h"
 
-/* Unanswered probes after which TCP gives up; together they take as long as keepidle. */
+/*
+ * Number of unanswered keepalive probes after which TCP gives up. TCP sends the first probe after
+ * the time keepidle, and all probes together take as long again.
+ */
 #define IWT_SOCK_PROBES		4
 
-/* @idle and @between are in seconds; the timer restarts now. The caller owns the socket. */
+/*
+ * Set how TCP probes an idle peer, and restart the timer. @idle: seconds until the first probe.
+ * @between: seconds between probes. @probes: number of unanswered probes after which TCP gives
+ * up. The caller owns the socket.
+ */
 static void set_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
 {
 	iwt_sock_put_keepalive(sk, idle, between, probes);
@@ -25,8 +32,8 @@ static void set_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
  * iwt_sock_set_timeouts() - set how long a peer may be silent
  * @s: connected socket
  * @keepidle: seconds without a segment after which TCP probes the peer; 0: TCP's default
- * @user_timeout: seconds, without an acknowledgment or with a closed window, after which
- *	TCP gives up; 0: TCP's default
+ * @user_timeout: TCP gives up if the peer leaves data unacknowledged, or keeps its window closed,
+ *	for this many seconds; 0: TCP's default
  *
  * Nothing is set if a process's system call does not release the socket. May sleep.
  */
@@ -49,9 +56,9 @@ void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout)
  * iwt_sock_ask() - probe the peer each second
  * @sk: socket that the caller owns, with a FIN behind the queued data
  *
- * For iwt_sock_unanswered(): the peer may have acknowledged FIN, so that TCP has nothing to
- * retransmit. The number of probes is so large that the endpoint's deadline passes before TCP
- * gives up.
+ * iwt_sock_unanswered() needs these probes: if the peer has acknowledged the FIN, TCP has nothing
+ * to retransmit. TCP gives up only after so many unanswered probes that the endpoint's deadline
+ * passes before.
  */
 void iwt_sock_ask(struct sock *sk)
 {
@@ -62,8 +69,8 @@ void iwt_sock_ask(struct sock *sk)
  * iwt_sock_unanswered() - is a retransmission or a probe of TCP without an answer?
  * @s: socket
  *
- * A peer that keeps its window closed answers. Any context; the value may be old when this
- * returns.
+ * A peer that only keeps its window closed does answer TCP's probes. Any context; the result may
+ * be outdated when this function returns.
  *
  * Return: true if so.
  */

@@ -13,9 +13,9 @@ static int set_ip(struct socket *sock, int option, u32 value)
 }
 
 /*
- * Let connect(2) take the port. connect(2) knows the destination, so it can take a port that has
- * connections to other destinations; bind(2) can't. A range of one port restricts the choice to
- * this port.
+ * Let connect(2) choose the local port. connect(2) knows the destination, so it can choose a port
+ * that has connections to other destinations; bind(2) can't. If @port (in host byte order) is not
+ * 0, a range that consists of this port only restricts the choice.
  */
 static int set_late(struct socket *sock, u16 port)
 {
@@ -33,8 +33,8 @@ static int set_late(struct socket *sock, u16 port)
  *
  * Process context, may sleep.
  *
- * Return: 0, -ENOPROTOOPT if @addr->late and the kernel can't restrict the choice to one port, or
- * another error of bind(2).
+ * Return: 0; -ENOPROTOOPT if @addr->late and @addr->late_port are set, but the kernel can't
+ * restrict the choice to one port; or another error of bind(2).
  */
 int iwt_sock_bind(struct socket *sock, const struct iwt_sock_addr *addr)
 {

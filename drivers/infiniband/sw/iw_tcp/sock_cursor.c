@@ -12,10 +12,11 @@
 #include <net/tcp.h>
 
 /*
- * Sequence ranges of neighbouring skbs in the receive queue may overlap: TCP queues an skb that
- * arrived out of order behind the skb that closed the gap, even if the two overlap. As in
- * tcp_recvmsg(), each skb is read from the sequence number where the previous one ended. Return:
- * false if bytes are missing in between, which TCP prevents.
+ * Make @skb the current skb. The sequence ranges of consecutive skbs in the receive queue may
+ * overlap: when an skb closes a gap, TCP queues the skbs that arrived out of order behind this
+ * skb, even if it contains some of their bytes. As in tcp_recvmsg(), each skb is read from the
+ * sequence number where the previous skb ended. Return: false if bytes are missing between the
+ * previous skb and @skb, which TCP prevents.
  */
 static bool enter_buffer(struct iwt_sock_cursor *cur, const struct sk_buff *skb)
 {
@@ -24,7 +25,7 @@ static bool enter_buffer(struct iwt_sock_cursor *cur, const struct sk_buff *skb)
 	return !WARN_ON_ONCE((s32)cur->seen < 0);
 }
 
-/* Advance to the next skb. Return: false if there is none. */
+/* Advance to the next skb of the frag_list or of the receive queue. Return: false at the end. */
 static bool next_skb(struct iwt_sock_cursor *cur)
 {
 	cur->frag = -1;
@@ -61,7 +62,7 @@ static void join_frags(struct iwt_sock_cursor *cur)
 	}
 }
 
-/* Skip bytes that the previous skb already contained (overlap after retransmission). */
+/* Skip the bytes that were consumed, or that the previous skb contained, too (see @seen). */
 static void cut_seen(struct iwt_sock_cursor *cur)
 {
 	u32 n = min(cur->seen, cur->c.len);
@@ -135,7 +136,7 @@ void iwt_sock_walk(struct iwt_sock_cursor *cur, const struct sk_buff *first,
 }
 
 /**
- * iwt_sock_walk_aside() - insert bytes that were set aside in front of the cursor
+ * iwt_sock_walk_aside() - let the cursor begin with the bytes that were set aside
  * @cur: cursor from iwt_sock_walk()
  * @p: address of the bytes
  * @len: number of bytes, at least 1

@@ -9,16 +9,17 @@ struct sk_buff;
 
 /**
  * struct iwt_sock_cursor - position in the received data that were not consumed yet
- * @c: the current piece; first member, since the files of proto/ know only this member
- * @top: skb of the receive queue
- * @skb: @top, or an skb of its frag_list
- * @end: head of the receive queue
+ * @c: the current piece. Must be the first member: the files of proto/ know only this member, and
+ *	copy the whole structure from the address of this member
+ * @top: current skb of the receive queue
+ * @skb: skb with the current piece: @top, or an skb of @top's frag_list
+ * @end: head of the receive queue, which marks the end of the list
  * @frag: index of the current fragment of @skb, -1 for its linear part
- * @seq: sequence number of the byte behind the current piece
- * @seen: number of bytes, at the beginning of the next piece of @top, that the previous skb also
- *	contained
+ * @seq: sequence number of the byte behind the current piece of @skb
+ * @seen: number of bytes still to be skipped from the next piece of @top on, because they were
+ *	consumed or the previous skb contained the same bytes
  * @aside: the current piece is in memory of the driver, not in an skb
- * @next: the piece that follows the piece in memory of the driver
+ * @next: with @aside: the piece of @skb that follows the current piece
  * @next_len: length of @next in bytes
  */
 struct iwt_sock_cursor {

@@ -9,12 +9,13 @@
 #include "sock.h"
 
 /*
- * How long TCP may retransmit the last data of a closed connection to a peer that does not
- * answer, in milliseconds: more than twice the ten seconds for which a path may fail, since TCP
- * doubles its retransmission timeout. TCP keeps the network namespace alive for that time.
+ * Time, in milliseconds, for which TCP may retransmit the last data of a closed connection to a
+ * peer that does not answer. A path may fail for ten seconds without loss of data. The time is
+ * more than twice as long, since TCP doubles its retransmission timeout each time. As long as TCP
+ * retransmits, the socket keeps its network namespace alive.
  */
 #define IWT_SOCK_ORPHAN_MS	25000
-/* Maximum time to wait, in milliseconds, while a process's system call owns its socket. */
+/* Maximum time, in milliseconds, to wait for a process's system call that owns the socket. */
 #define IWT_SOCK_OWNER_MS	500
 /*
  * Minimum round trip time of a far path, in microseconds. Such a path leads to another machine,
@@ -27,7 +28,7 @@ struct sock;
 struct sockaddr_storage;
 struct socket;
 
-/* A work that runs the engines. */
+/* A work item that runs the engines of the socket @s. */
 struct iwt_sock_work {
 	struct work_struct work;
 	struct iwt_sock *s;
@@ -36,36 +37,42 @@ struct iwt_sock_work {
 /**
  * struct iwt_sock - a TCP socket and its callbacks
  * @sock: kernel socket
- * @sk: TCP's socket, with a reference until the object is freed
+ * @sk: TCP's socket; this object holds a reference to it
  * @ops: callbacks, or NULL; changed under the socket lock
  * @ctx: argument of the callbacks
  * @release: releases a socket that a process created; NULL for any other socket
  * @listener: the socket listens
- * @user: a process created the socket and has a descriptor of it; @sock's file is held
+ * @user: a process created the socket and has a descriptor of it; this object holds a reference
+ *	to the file of @sock
  * @blind: data have arrived that the CPU can't read
  * @shut: this driver has ended the sending direction
- * @route: route for which @nic was determined; only compared, no reference is held
- * @nic: a network card sends
+ * @route: route for which @nic was determined; the pointer is only compared, and no reference is
+ *	held
+ * @nic: the route leads to a network card
  * @near: the limits for a receiver on this machine are set
- * @segs: maximum number of segments that TCP sends at once; 0 until the first batch
- * @dev_segs: the same limit without this driver
+ * @segs: last value that iwt_sock_cut_at() determined for sk_gso_max_segs, the maximum number of
+ *	segments that TCP sends at once; 0 until the first batch
+ * @dev_segs: value of sk_gso_max_segs that TCP has set for the net device, to be restored
  * @readable: sequence number up to which received data are known to be readable by the CPU
  * @aside: received bytes that TCP counts as read, but that the engine has not consumed
  * @aside.mem: memory with these bytes, or NULL
  * @aside.size: size of @aside.mem in bytes
- * @aside.off: offset of the first byte
- * @aside.len: number of bytes
- * @aside.begins: the first byte of @aside.mem was the first of a segment
+ * @aside.off: offset in @aside.mem of the first byte that was not consumed
+ * @aside.len: number of bytes that were not consumed
+ * @aside.begins: the first byte of @aside.mem was the first byte of a segment
  * @run_wanted: the owner must run the engines when it releases the socket
- * @run_work: runs the engines; only one of the two is in use
- * @run_by: index of the one in use; see iwt_sock_run_here()
- * @retry_work: runs the engines later, if memory was missing or an owner outside of this driver
- *	had the socket
- * @saved: the socket's own callbacks, and other fields to be restored
- * @abort: process's socket: end the connection by RST
- * @user_work: process's socket: ends the connection when no system call owns the socket any more
- * @user_delay: jiffies until @user_work retries
- * @end_work: frees the object; callbacks and iwt_sock_run() look it up under RCU
+ * @run_work: two work items that run the engines; a run is queued by run_work[@run_by] only
+ * @run_by: index into @run_work; iwt_sock_run_here() changes the index, because the other work
+ *	item may still be running on another processor
+ * @retry_work: runs the engines later, if memory was missing or a task outside of this driver
+ *	owned the socket
+ * @saved: the socket's own callbacks, and other fields of the socket that the driver restores
+ * @abort: for a socket of a process: end the connection by RST
+ * @user_work: for a socket of a process: ends the connection when no system call owns the socket
+ *	any more
+ * @user_delay: delay of the next retry of @user_work, in jiffies
+ * @end_work: frees the object after an RCU grace period, since callbacks and callers of
+ *	iwt_sock_run() find the object under RCU
  */
 struct iwt_sock {
 	struct socket *sock;
@@ -116,13 +123,16 @@ static inline int iwt_sock_addr_len(const struct sockaddr_storage *a)
 					  sizeof(struct sockaddr_in);
 }
 
-/* Size of a full segment in bytes; see iwt_sock_mss(). */
+/* Size of a full segment in bytes: the EMSS of RFC 5044. */
 static inline u32 iwt_sock_segment(const struct iwt_sock *s)
 {
 	return READ_ONCE(tcp_sk(s->sk)->mss_cache);
 }
 
-/* Is the path far? Uses TCP's minimum RTT of the last minutes. The socket lock is held. */
+/*
+ * Is the minimum round trip time that TCP has measured in the last minutes at least
+ * IWT_SOCK_FAR_US? True, too, if TCP has measured none. The socket lock is held.
+ */
 static inline bool iwt_sock_is_far(const struct iwt_sock *s)
 {
 	return tcp_min_rtt(tcp_sk(s->sk)) >= IWT_SOCK_FAR_US;
