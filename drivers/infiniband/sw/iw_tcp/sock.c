@@ -22,9 +22,9 @@ static struct workqueue_struct *sock_wq;
 /*
  * Return: the struct iwt_sock of @sk, or NULL if sk_user_data does not point to such an object. A
  * connection that was not accepted yet has inherited the callbacks of its listener, but the
- * connection's sk_user_data may belong to another subsystem: a BPF program can put the socket into
- * a sockmap. The pointer of another subsystem has a flag in its low bits that iwt_sock_hook() does
- * not set.
+ * connection's sk_user_data may belong to another subsystem: a BPF program can put the socket
+ * into a sockmap. The pointer of another subsystem has a flag in its low bits that
+ * iwt_sock_hook() does not set.
  */
 static struct iwt_sock *from_sk(struct sock *sk)
 {
@@ -413,9 +413,9 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 	if (owned) {
 		/*
 		 * The task that owns the socket may be running a callback, without the spinlock.
-		 * Wait for the end of this callback, so that no callback combines the old ops with
-		 * the new ctx. Do not wait until the task releases the socket: the task may stay in
-		 * its system call forever.
+		 * Wait for the end of this callback, so that no callback combines the old ops
+		 * with the new ctx. Do not wait until the task releases the socket: the task may
+		 * stay in its system call forever.
 		 */
 		WRITE_ONCE(s->ops, NULL);
 		spin_unlock_bh(&s->sk->sk_lock.slock);
@@ -454,7 +454,7 @@ void iwt_sock_shutdown(struct iwt_sock *s)
 	struct sock *sk = s->sk;
 
 	WRITE_ONCE(s->shut, true);
-	/* if a process does not release the socket, the endpoint's deadline ends the connection */
+	/* if a process keeps owning the socket, the endpoint's deadline ends the connection */
 	if (iwt_sock_own_soon(s))
 		return;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);

@@ -3,13 +3,13 @@
  * The owner of a socket: the memory control group that is charged for TCP's memory, and the user
  * that ss(8) shows.
  *
- * A socket inherits both from the task that creates it. A worker of this module creates the
- * sockets of inbound connections, long before a consumer accepts the connection; so the owner is
- * set at accept.
+ * A socket inherits the group and the user from the task that creates the socket. A worker of
+ * this module creates the sockets of inbound connections, long before a consumer accepts the
+ * connection. So the driver sets the owner when a consumer accepts.
  *
- * This file also finds out who requested a netlink answer, for example with ss(8) or rdma(8). The
- * rights that count are those of the task that opened the netlink socket. The task that reads or
- * writes the socket may be another one, which has received the descriptor.
+ * This file also determines the rights of the requester of a netlink answer, for example of ss(8)
+ * or rdma(8). The requester is the task that opened the netlink socket. Another task may have
+ * received the descriptor, and may read the answer: then this task needs the right, too.
  */
 #include <linux/capability.h>
 #include <linux/cgroup.h>
@@ -29,7 +29,10 @@ static void set_user(struct sock *sk, kuid_t uid)
 }
 
 #ifdef CONFIG_MEMCG
-/* Do what TCP does when a task of the group creates a socket; the root group is not charged. */
+/*
+ * Charge TCP's memory to @memcg, as TCP does when a task of this group creates a socket; the root
+ * group is not charged.
+ */
 static void set_memcg(struct sock *sk, struct mem_cgroup *memcg)
 {
 	if (!mem_cgroup_sockets_enabled || sk->sk_memcg || !memcg->css.parent ||
@@ -49,9 +52,11 @@ static void set_memcg(struct sock *sk, struct mem_cgroup *memcg)
  * @sk: socket of this module, locked or not visible to other contexts
  * @owner: its owner
  *
- * Memory that TCP already holds was not charged to the owner, and must not be uncharged later.
+ * Memory that TCP already holds was not charged to @owner, but TCP would uncharge @owner when it
+ * frees this memory.
  *
- * Return: true; false if TCP holds memory for the socket: then nothing has changed.
+ * Return: true if the owner is set; false if TCP holds memory for the socket: then nothing has
+ * changed.
  */
 bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner)
 {
@@ -71,7 +76,8 @@ bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner)
  *
  * Process context, may sleep.
  *
- * Return: true; false if the peer has sent more: then nothing has changed.
+ * Return: true if the owner is set; false if the peer has sent more data, so that TCP holds
+ * memory: then nothing has changed.
  */
 bool iwt_sock_set_owner(struct iwt_sock *s, const struct iwt_sock_owner *owner)
 {
@@ -85,7 +91,7 @@ bool iwt_sock_set_owner(struct iwt_sock *s, const struct iwt_sock_owner *owner)
 
 /**
  * iwt_sock_asker_net() - the network namespace of the requester of a netlink answer
- * @msg: the answer; if it has no socket yet, the running task is the requester
+ * @msg: the answer; if the answer has no socket yet, the running task is the requester
  *
  * Process context.
  *
@@ -98,11 +104,12 @@ const struct net *iwt_sock_asker_net(const struct sk_buff *msg)
 
 /**
  * iwt_sock_asker_admin() - is the requester of a netlink answer an administrator of the machine?
- * @msg: the answer; if it has no socket yet, the opener of the socket is unknown
+ * @msg: the answer
  *
  * Process context.
  *
- * Return: true if so.
+ * Return: true if both the task that opened the socket and the running task have CAP_NET_ADMIN;
+ * false if not, or if the answer has no socket yet, so that the opener is unknown.
  */
 bool iwt_sock_asker_admin(const struct sk_buff *msg)
 {

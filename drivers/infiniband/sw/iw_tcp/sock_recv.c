@@ -20,8 +20,9 @@
 static atomic64_t bytes_aside;
 
 /*
- * The CPU can't read payload in device memory. Checks only the skbs that arrived since the last
- * check: TCP does not join readable with unreadable skbs.
+ * Can the CPU read all received data? It can't read payload that a network card has placed in
+ * device memory. The function checks only the skbs that arrived since the last check, which is
+ * sufficient: TCP does not join a readable with an unreadable skb.
  */
 static bool all_readable(struct iwt_sock *s)
 {
@@ -44,9 +45,10 @@ static bool all_readable(struct iwt_sock *s)
  * @s: socket, lock held
  * @cur: receives a cursor at the first byte that was not consumed
  *
- * The cursor is valid until iwt_sock_consume().
+ * The cursor is valid until iwt_sock_consume() is called.
  *
- * Return: number of bytes at the cursor.
+ * Return: number of bytes from the cursor on; 0 if there are no bytes or the CPU can't read them:
+ * then the caller must not use @cur.
  */
 u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
 {
@@ -82,10 +84,11 @@ bool iwt_sock_blind(const struct iwt_sock *s)
 /**
  * iwt_sock_begins_segment() - is the byte at a cursor the first byte of a segment?
  * @s: socket, lock held
- * @cur: cursor; at least one byte is behind it
+ * @cur: cursor, from which at least one byte can be read
  * @used: number of bytes between the position from iwt_sock_peek() and the cursor
  *
- * The result is a best guess: the stack may have joined segments that arrived together.
+ * The result is a best guess: if the kernel has joined segments that arrived together, the
+ * boundaries between them may be unknown.
  *
  * Return: true if so.
  */
@@ -105,14 +108,14 @@ bool iwt_sock_begins_segment(const struct iwt_sock *s,
 }
 
 /**
- * iwt_sock_count_begins() - how many of several positions are the first byte of a segment?
+ * iwt_sock_count_begins() - at how many of several positions does a segment begin?
  * @s: socket, lock held
  * @cur: cursor at the first position; all positions are in the cursor's current piece
- * @used: as for iwt_sock_begins_segment()
+ * @used: number of bytes between the position from iwt_sock_peek() and @cur
  * @stride: number of bytes from one position to the next
  * @n: number of positions
  *
- * Return: how many.
+ * Return: number of positions at which a segment begins; a best guess, too.
  */
 u32 iwt_sock_count_begins(const struct iwt_sock *s, const struct iwt_sock_cursor *cur,
 			  u32 used, u32 stride, u32 n)
@@ -129,10 +132,11 @@ u32 iwt_sock_count_begins(const struct iwt_sock *s, const struct iwt_sock_cursor
 
 /*
  * Has TCP stopped the sender? If so, TCP accepts no more data until some data are read. There are
- * three reasons: TCP has no memory, and then accepts a segment only into an empty queue; the
- * receive buffer is full of bytes that were already read, but share memory with bytes that were
- * not; or the receive buffer is smaller than the FPDU. TCP then calls ->data_ready even below the
- * mark that iwt_sock_await() has set (tcp_epollin_ready()).
+ * three possible reasons: TCP has no memory, and then accepts a segment only into an empty queue;
+ * the receive buffer is full, because bytes that were read share memory with bytes that were not
+ * read; or the receive buffer is smaller than the FPDU. In all these cases TCP calls
+ * ->data_ready, even if fewer bytes have arrived than iwt_sock_await() has set
+ * (tcp_epollin_ready()).
  */
 static bool is_closed(const struct iwt_sock *s)
 {
@@ -142,8 +146,9 @@ static bool is_closed(const struct iwt_sock *s)
 }
 
 /*
- * Provide room for @len bytes in total. The memory grows by powers of two: a peer may send an
- * FPDU byte by byte, and the earlier bytes must not be copied each time.
+ * Make the memory of the bytes that are set aside large enough for @len bytes in total. The size
+ * of the memory is a power of two if possible: a peer may send an FPDU byte by byte, and the
+ * earlier bytes must not be copied for each byte. Return: false without memory.
  */
 static bool make_room(struct iwt_sock *s, u32 len)
 {
@@ -170,7 +175,7 @@ static bool make_room(struct iwt_sock *s, u32 len)
 }
 
 /**
- * iwt_sock_set_aside() - copy a part of an FPDU from TCP, if TCP can't receive more otherwise
+ * iwt_sock_set_aside() - copy a part of an FPDU from TCP, if TCP has stopped the sender
  * @s: socket, lock held, that has received a part of an FPDU
  *
  * The part is copied to memory of the driver, and iwt_sock_peek() still returns it. The memory is
@@ -248,11 +253,12 @@ void iwt_sock_consume(struct iwt_sock *s, u32 len)
 }
 
 /**
- * iwt_sock_at_eof() - has the peer's FIN arrived, behind the queued data?
+ * iwt_sock_at_eof() - has the peer's FIN arrived, and so all data of the peer?
  * @s: socket, lock held
  *
- * A reset ends both directions without a FIN. sk_err does not distinguish a FIN from a reset:
- * ICMP may set it without ending the connection, and a process may read and so clear it.
+ * A reset ends both directions without a FIN. sk_err can't distinguish a FIN from a reset: an
+ * ICMP message may set sk_err without ending the connection, and a process that reads sk_err
+ * clears it.
  *
  * Return: true if so.
  */
@@ -262,8 +268,8 @@ bool iwt_sock_at_eof(const struct iwt_sock *s)
 }
 
 /*
- * The result of iwt_sock_recv() when no data can be read. An error without the end of the
- * connection was caused by ICMP, and is not reported.
+ * Return: the result of iwt_sock_recv() when no data can be read. If sk_err is set but the
+ * connection has not ended, ICMP has caused the error, and the error is not reported.
  */
 static int why_empty(struct iwt_sock *s)
 {
@@ -284,14 +290,14 @@ static int why_empty(struct iwt_sock *s)
  * iwt_sock_recv() - read received data
  * @s: socket
  * @buf: receives the data
- * @len: size of @buf
+ * @len: size of @buf in bytes
  *
- * For startup frames. Process context, does not wait for the peer.
+ * For startup frames. Process context, may sleep, but does not wait for the peer.
  *
- * Return: number of bytes, 0 at the end of the stream; -EAGAIN if there are no data, and
- * ops->data_ready or ops->state_change will be called; -EBUSY or -EINTR if the owner does not
- * release the socket, see iwt_sock_own_soon(): perhaps no callback follows, so the caller has to
- * retry; another -errno.
+ * Return: number of bytes that were read; 0 at the end of the stream; -EAGAIN if no data have
+ * arrived: then ops->data_ready or ops->state_change will be called; -EBUSY or -EINTR if a
+ * process's system call does not release the socket (iwt_sock_own_soon()): then the caller has to
+ * retry, since perhaps no callback will be called; or another -errno.
  */
 int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len)
 {

@@ -3,9 +3,9 @@
  * The socket lock, and when the engines of a socket run.
  *
  * TCP's lock has two parts: a spinlock, and an owner in process context that may sleep. The
- * engines run with the spinlock held and without an owner. A context that wants to run them calls
- * ops->run at once if the socket has no owner; else the owner calls ops->run when it releases the
- * socket.
+ * engines run with the spinlock held, while the socket has no owner. If the socket has no owner,
+ * iwt_sock_run() and similar functions call ops->run at once. If the socket has an owner, the
+ * owner calls ops->run when the owner releases the socket.
  */
 #include "sock.h"
 
@@ -20,15 +20,18 @@
 #include "sock_priv.h"
 
 /*
- * Delay of a retry in jiffies, if memory is missing or an owner outside of this driver has the
+ * Delay of a retry in jiffies, if memory is missing or a task outside of this driver owns the
  * socket.
  */
 #define RETRY_DELAY	1
-/* Maximum number of budgets that a process's doorbell spends before the work queue takes over. */
+/*
+ * Maximum number of consecutive runs of the engines in a process's doorbell; then run_wq
+ * continues.
+ */
 #define SYNC_RUNS	8
 /*
  * Maximum number of received bytes that may wait for the rest of a burst: as many as one run
- * processes. They should still be in a cache of the processor at that time.
+ * processes, and so few that they are still in a cache of the processor when the run begins.
  */
 #define GATHER_MAX	(1024 << 10)
 
@@ -41,15 +44,16 @@ static void run(struct iwt_sock *s)
 }
 
 /*
- * Runs engines. With PREEMPT_RT the queue has ordinary threads: otherwise any thread that runs
- * bottom halves next would run the engines (wake_rt.c).
+ * The workqueue whose work items run the engines: a bottom half workqueue, but with PREEMPT_RT a
+ * workqueue with ordinary threads. With PREEMPT_RT any thread, even a real time thread, may run
+ * the work of a bottom half workqueue (wake_rt.c).
  */
 static struct workqueue_struct *run_wq;
 
 /*
- * Does run_wq have to be a queue of threads? Yes with PREEMPT_RT, and on a kernel without
- * bottom half queues. Sockets end in a WQ_MEM_RECLAIM queue, whose work waits for run_wq; so a
- * run_wq with threads needs WQ_MEM_RECLAIM, too.
+ * Does run_wq have to be a workqueue with threads? Yes with PREEMPT_RT, and on a kernel without
+ * bottom half workqueues. Such a run_wq needs WQ_MEM_RECLAIM: the workqueue that frees sockets
+ * (sock_wq) has this flag, and its work items wait for work items of run_wq.
  */
 static bool needs_queue(void)
 {
@@ -76,13 +80,14 @@ static void queue_run(struct iwt_sock *s)
 }
 
 /*
- * Run the engines now. Waits for the spinlock, but not for long: another processor holds it to
- * receive a segment, which takes less time than handing the run over to that processor. Return:
- * with @go_on, true if the engines have used up their budget and have more to do; then the
- * caller must call again.
+ * Run the engines now. The function waits for the spinlock, but not for long: if another
+ * processor holds the spinlock, it receives a segment, which takes less time than handing the run
+ * over to that processor. Return: true if the engines have used up their budget and have more to
+ * do, and @go_on is true: then the caller must call this function again.
  *
- * After cancel_work() the engines must always run: while cancel_work() examines the work, even if
- * the work is not queued, queue_work() on another processor finds it pending and does nothing.
+ * After cancel_work() the engines must always run: while cancel_work() examines the work item,
+ * queue_work() on another processor does nothing, because the item seems to be pending, even if
+ * it was not queued. Then this run replaces the run that was to be queued.
  * tests/unit/run_model.py checks all orders.
  */
 static bool sock_run_now(struct iwt_sock *s, bool go_on)
@@ -93,7 +98,7 @@ static bool sock_run_now(struct iwt_sock *s, bool go_on)
 	local_bh_disable();
 	bh_lock_sock(s->sk);
 	sock_run_locked(s);
-	/* bottom halves are still off, otherwise the work could begin here */
+	/* bottom halves are still off, so a queued work item can't begin on this processor */
 	work = &s->run_work[s->run_by].work;
 	more = go_on && work_pending(work);
 	if (more)
@@ -104,7 +109,7 @@ static bool sock_run_now(struct iwt_sock *s, bool go_on)
 }
 
 /**
- * iwt_sock_run_sync() - run the engines in the caller, for several budgets
+ * iwt_sock_run_sync() - run the engines in the caller, several times if they have more to do
  * @s: socket
  *
  * For a process in its own system call. The caller holds no socket lock, but holds a reference
@@ -122,10 +127,13 @@ void iwt_sock_run_sync(struct iwt_sock *s)
  * iwt_sock_run_here() - run the engines in the caller, and on this processor from now on
  * @s: socket
  *
- * This function cancels the work that is queued on another processor. That work may already have
- * begun, and wait for the lock. Until it has ended, queue_work() would queue it on its old
- * processor again. So from now on queue_run() queues the other one of the two works. Context as
- * iwt_sock_run_sync().
+ * This function cancels the work item that is queued on another processor. But that work item may
+ * already have begun, and may be waiting for the lock. Until it has ended, queue_work() would
+ * queue it on its old processor again. So from now on queue_run() queues the other work item of
+ * @s->run_work.
+ *
+ * Process context. The caller holds no socket lock, but holds a reference to @s or the RCU read
+ * lock.
  */
 void iwt_sock_run_here(struct iwt_sock *s)
 {
@@ -153,7 +161,7 @@ static void do_retry_work(struct work_struct *work)
  * @s: socket
  *
  * Any context. The caller may hold the locks of other sockets: this function only tries to
- * acquire the lock of @s. The caller holds a reference or the RCU read lock.
+ * acquire the lock of @s. The caller holds a reference to @s or the RCU read lock.
  */
 void iwt_sock_run(struct iwt_sock *s)
 {
@@ -167,9 +175,10 @@ void iwt_sock_run(struct iwt_sock *s)
 		spin_unlock(&s->sk->sk_lock.slock);
 	} else {
 		/*
-		 * If the work is queued while bottom halves are off, it runs here as soon as they
-		 * are on again. If it were queued later, ksoftirqd would run it, and would first
-		 * have to wait for a process that polls.
+		 * Queue the work item while bottom halves are off: then it runs here as soon as
+		 * bottom halves are on again. If this function queued the work item later,
+		 * ksoftirqd would run it, and ksoftirqd might first have to wait for a process
+		 * that polls.
 		 */
 		queue_run(s);
 	}
@@ -180,7 +189,7 @@ void iwt_sock_run(struct iwt_sock *s)
  * iwt_sock_run_bh() - queue a run of the engines in run_wq
  * @s: socket
  *
- * Any context. For engines that have used up their budget.
+ * Any context. Used, for example, when the engines have used up their budget.
  */
 void iwt_sock_run_bh(struct iwt_sock *s)
 {
@@ -188,8 +197,8 @@ void iwt_sock_run_bh(struct iwt_sock *s)
 }
 
 /*
- * Has the receive buffer room for the data that may arrive before the queued run? TCP can only
- * make room by calling the reader, and drops segments that do not fit.
+ * Does the receive buffer have room for the data that may arrive before the queued run begins?
+ * TCP drops segments that do not fit.
  */
 static bool sock_has_room(struct sock *sk)
 {
@@ -198,9 +207,9 @@ static bool sock_has_room(struct sock *sk)
 }
 
 /*
- * May the engines wait for the rest of the burst to which the last skb belongs? Yes on a far
- * path, where a short delay does not matter; and yes for an skb of many segments from a network
- * card, since it is a part of a stream.
+ * May the engines wait for the rest of the burst to which the last received skb belongs? Yes on a
+ * far path, where a short delay does not matter. Yes, too, if a network card has delivered an skb
+ * of more than two segments, since more segments usually follow.
  */
 static bool may_gather(const struct iwt_sock *s)
 {
@@ -217,8 +226,8 @@ static bool may_gather(const struct iwt_sock *s)
  *
  * If the engines consume data at once, TCP sends an acknowledgment for each skb of joined
  * segments, or for each second segment. If one run consumes the whole burst, TCP sends a single
- * acknowledgment, which is less work for both ends. This function queues no run where threads run
- * the engines: a thread might have to wait for a process that polls.
+ * acknowledgment, which is less work for both ends. This function queues no run if run_wq has
+ * threads: a thread might first have to wait for a process that polls.
  *
  * Return: true if a run is queued; false if the caller has to run the engines.
  */
@@ -236,8 +245,8 @@ bool iwt_sock_gather(struct iwt_sock *s)
  * iwt_sock_retry() - run the engines a little later
  * @s: socket
  *
- * Any context. For engines that failed to allocate memory: bottom half work runs without an
- * allocation, while other work might need a new thread.
+ * Any context. Used when memory was missing: a bottom half workqueue runs the work item without
+ * an allocation, while another workqueue might need a new thread.
  */
 void iwt_sock_retry(struct iwt_sock *s)
 {
@@ -266,7 +275,7 @@ void iwt_sock_run_exit(void)
 }
 
 /**
- * iwt_sock_run_setup() - initialize the works that run the engines
+ * iwt_sock_run_setup() - initialize the work items that run the engines
  * @s: socket, zeroed
  */
 void iwt_sock_run_setup(struct iwt_sock *s)
@@ -297,19 +306,20 @@ void iwt_sock_run_end(struct iwt_sock *s)
 
 #ifdef CONFIG_LOCKDEP
 /*
- * The class of the sockets that this driver has made, for lockdep. In the class of all sockets
- * of the kernel, lockdep would report a deadlock if a consumer connects while it owns another
- * socket, as SMB Direct may. Only the ownership has a class of its own, because no thread
- * connects while it holds the spinlock of a socket.
+ * The lockdep class of the sockets that this driver has created. With the class that all sockets
+ * of the kernel share, lockdep would report a deadlock if a consumer connects a queue pair while
+ * the consumer owns another socket, as SMB Direct may. Only the ownership of a socket has a class
+ * of its own: no thread connects a queue pair while it holds the spinlock of a socket.
  */
 static struct lock_class_key owner_class;
 
 /**
  * iwt_sock_init_class() - give a new socket the driver's lockdep class
- * @sk: socket that nobody else knows
+ * @sk: new socket, which no other context can access yet
  *
  * sock_lock_init_class_and_name() would also hold a reference to the module until TCP frees the
- * socket. In a kernel with lockdep nobody could unload the module then while a listener exists.
+ * socket. Then, in a kernel with lockdep, the module could not be unloaded while a listener
+ * exists.
  */
 void iwt_sock_init_class(struct sock *sk)
 {
@@ -326,7 +336,7 @@ void iwt_sock_set_class(struct sock *sk)
 }
 
 /**
- * iwt_sock_drop_class() - take the driver's lockdep class from a socket that is left to TCP
+ * iwt_sock_drop_class() - remove the driver's lockdep class from a socket that is being released
  * @sk: socket that the caller owns
  *
  * The key and the name of the class are in the memory of this module, and TCP may use the socket
@@ -358,8 +368,9 @@ void iwt_sock_disown(struct iwt_sock *s)
 }
 
 /*
- * Return: true with the spinlock held, bottom halves off and no owner, as inside lock_sock().
- * sparse does not see that the lock is held.
+ * Acquire the spinlock, if the socket has no owner. Return: true if so: then the spinlock is held
+ * and bottom halves are off, as inside lock_sock(); false if the socket has an owner: then no
+ * lock is held. __release() hides from sparse that the spinlock is held.
  */
 static bool lock_if_free(struct sock *sk)
 {
@@ -373,15 +384,15 @@ static bool lock_if_free(struct sock *sk)
 }
 
 /**
- * iwt_sock_lock_within() - acquire the spinlock of a socket without an owner, or time out
+ * iwt_sock_lock_within() - wait until a socket has no owner, and acquire its spinlock
  * @sk: socket of a process
  * @ms: milliseconds to wait for the owner; 0: do not wait
  *
  * The owner may be waiting for a page of a process's memory, and that process can delay the page
  * (userfaultfd) without limit. Process context, may sleep.
  *
- * Return: 0 with the spinlock held and no owner, until iwt_sock_unlock(); -EBUSY, or -EINTR for a
- * signal.
+ * Return: 0: the caller holds the spinlock until iwt_sock_unlock(), and the socket has no owner;
+ * -EBUSY after @ms milliseconds; -EINTR for a signal.
  */
 int iwt_sock_lock_within(struct sock *sk, unsigned int ms)
 {
@@ -390,7 +401,7 @@ int iwt_sock_lock_within(struct sock *sk, unsigned int ms)
 	int err = 0;
 
 	for (;;) {
-		/* the last owner wakes this queue */
+		/* release_sock() wakes the tasks in this wait queue */
 		prepare_to_wait(&sk->sk_lock.wq, &wait, TASK_INTERRUPTIBLE);
 		if (lock_if_free(sk))
 			break;
@@ -416,7 +427,7 @@ void iwt_sock_unlock(struct sock *sk)
 /**
  * iwt_sock_own_within() - become the owner of a process's socket, or time out
  * @s: socket
- * @ms: milliseconds, as for iwt_sock_lock_within()
+ * @ms: milliseconds to wait for the present owner; 0: do not wait
  *
  * Checking for an owner and then calling lock_sock() is not sufficient: another thread may become
  * the owner in between, and sleep inside a system call. The kernel does not export a lock_sock()
@@ -424,7 +435,7 @@ void iwt_sock_unlock(struct sock *sk)
  *
  * Process context, may sleep.
  *
- * Return: 0, -EBUSY or -EINTR.
+ * Return: 0; -EBUSY after @ms milliseconds; -EINTR for a signal.
  */
 int iwt_sock_own_within(struct iwt_sock *s, unsigned int ms)
 {
@@ -446,7 +457,7 @@ int iwt_sock_own_within(struct iwt_sock *s, unsigned int ms)
  * Until iwt_sock_disown() the caller must not call a function that acquires the lock. Process
  * context, sleeps for less than a second.
  *
- * Return: 0; for a socket of a process also -EBUSY, or -EINTR for a signal.
+ * Return: 0; for a socket of a process also -EBUSY after the timeout, or -EINTR for a signal.
  */
 int iwt_sock_own_soon(struct iwt_sock *s)
 {

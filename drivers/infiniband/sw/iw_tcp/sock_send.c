@@ -13,11 +13,11 @@
 
 #include "sock_priv.h"
 
-/* Room in TCP's send buffer, in bytes, that is worth a run of the engine. */
+/* Free space in TCP's send buffer, in bytes, that is sufficient for a run of the engine. */
 #define ROOM		(64 << 10)
 
 /**
- * iwt_sock_writable() - has TCP's send buffer room for another batch?
+ * iwt_sock_writable() - does TCP's send buffer have room for more data?
  * @s: socket, lock held
  *
  * If not, TCP will call ops->write_space.
@@ -34,12 +34,12 @@ bool iwt_sock_writable(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_has_room() - is the room in TCP's send buffer worth a run of the engine?
+ * iwt_sock_has_room() - does TCP's send buffer have enough room for a run of the engine?
  * @sk: TCP's socket, lock held
  *
- * TCP wakes writers when a third of the buffer is free. On a long path that third would stay
- * unused whenever the engine has stopped for another reason than a full buffer; room for one
- * batch is enough.
+ * By default TCP calls a writer only when a third of the buffer is free. On a long path this
+ * third would never be used if the engine had stopped although the buffer was not full, for
+ * example because the device had enough data. So room for one batch is enough.
  *
  * Return: true if so.
  */
@@ -51,10 +51,10 @@ bool iwt_sock_has_room(const struct sock *sk)
 
 /**
  * iwt_sock_starved() - did a send fail only because TCP got no memory?
- * @s: socket, lock held, that has accepted no data
+ * @s: socket, lock held; TCP has not accepted all data that the caller passed
  *
- * TCP has no data in flight, so no acknowledgment will arrive, and ops->write_space will not be
- * called: the caller has to retry by itself.
+ * If so, TCP has no data in flight: no acknowledgment will arrive, and ops->write_space will not
+ * be called, so the caller has to retry by itself.
  *
  * Return: true if so.
  */
@@ -67,9 +67,9 @@ bool iwt_sock_starved(const struct iwt_sock *s)
 }
 
 /*
- * Pass @len bytes of a message to TCP. An ICMP error does not end the connection, but if a
- * process has requested such errors (IP_RECVERR), TCP would return the error once instead of
- * sending: so clear the error first.
+ * Pass @len bytes of a message to TCP. An ICMP error does not end the connection. But if a
+ * process has requested reports of such errors (IP_RECVERR), TCP would return the error once
+ * instead of sending: so clear the error first. Return: as iwt_sock_send_pages().
  */
 static int sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
 {
@@ -77,11 +77,11 @@ static int sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
 	int ret;
 
 	sock_owned_by_me(s->sk);
-	/* TCP sets an error that ends the connection together with TCP_CLOSE, lock held */
+	/* if an error ends the connection, TCP sets sk_err and TCP_CLOSE under the same lock */
 	if (unlikely(sk->sk_err) && sk->sk_state != TCP_CLOSE)
 		sock_error(sk);
 	ret = tcp_sendmsg_locked(sk, msg, len);
-	/* the process that created the socket may have ended the sending direction */
+	/* -EPIPE, too, if the process that created the socket has ended the sending direction */
 	return ret == -EPIPE && !READ_ONCE(s->shut) ? -ECONNRESET : ret;
 }
 
@@ -90,13 +90,14 @@ static int sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
  * @s: socket, lock held, not in the backlog
  * @piece: pieces of pages; their contents must not change any more
  * @n: number of pieces
- * @bytes: number of bytes in them
+ * @bytes: number of bytes in the pieces
  * @flags: MSG_MORE, MSG_EOR
  *
- * TCP acquires its own references. Never sleeps.
+ * TCP acquires its own references to the pages. Never sleeps.
  *
- * Return: number of bytes accepted, -EAGAIN (TCP will call ops->write_space), -EPIPE after
- * iwt_sock_shutdown(), or another -errno if the connection is lost.
+ * Return: number of bytes that TCP has accepted, perhaps fewer than @bytes; -EAGAIN if TCP
+ * accepts nothing now: then TCP will call ops->write_space, unless iwt_sock_starved() returns
+ * true; -EPIPE after iwt_sock_shutdown(); or another -errno if the connection is lost.
  */
 int iwt_sock_send_pages(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
 			u32 bytes, int flags)
@@ -111,16 +112,17 @@ int iwt_sock_send_pages(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
 }
 
 /**
- * iwt_sock_send() - send a short frame by copy
+ * iwt_sock_send() - copy a short frame, and pass the copy to TCP
  * @s: socket
  * @buf: the frame
  * @len: its length in bytes, at most PAGE_SIZE
  *
  * For startup frames, which fit into any new send buffer. To copy the frame, TCP would allocate
  * 32 KB for the lifetime of the socket; the page that this function allocates is freed as soon
- * as the peer has acknowledged the frame. Process context; sleeps, but not for the peer.
+ * as the peer has acknowledged the frame. Process context, may sleep, but does not wait for the
+ * peer.
  *
- * Return: number of bytes accepted, -ENOMEM or another -errno.
+ * Return: number of bytes that TCP has accepted, -ENOMEM or another -errno.
  */
 int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
 {
@@ -150,11 +152,11 @@ out_put:
  * @s: socket, lock held
  * @anywhere: allow zero copy even if no network card reads the memory
  *
- * TCP's probe for a larger MTU is an skb that refers to the memory without holding the ubuf_info,
- * and that replaces an skb that holds the ubuf_info. So zero copy is not allowed if TCP sends
- * such probes.
+ * Zero copy is not allowed if TCP may probe for a larger MTU. TCP then replaces an skb that has a
+ * reference to the ubuf_info by a new skb. The new skb refers to the same memory, but has no
+ * reference to the ubuf_info: so the callback would be called too early.
  *
- * Return: true if so.
+ * Return: true if the data are to be sent by reference.
  */
 bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere)
 {
@@ -169,16 +171,17 @@ bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere)
 /**
  * iwt_sock_send_zerocopy() - pass data to TCP by reference, with a callback on release
  * @s: socket, lock held, not in the backlog
- * @piece: all pieces; the caller holds references until this returns
+ * @piece: all pieces; the caller holds references to the pages until this function returns
  * @n: number of pieces
- * @bytes: number of bytes in them
- * @skip: number of leading bytes that were sent before
- * @ubuf: its callback is called when TCP, and every other holder of TCP's skbs, has released the
- *	memory; the caller holds a reference
+ * @bytes: number of bytes in the pieces
+ * @skip: number of leading bytes that TCP has accepted in earlier calls
+ * @ubuf: object with a reference of the caller; the callback of this object is called when TCP,
+ *	and every other holder of TCP's skbs, has released the memory
  *
- * A segment ends behind the data. Never sleeps.
+ * The last segment ends with the last byte (MSG_EOR). Never sleeps.
  *
- * Return: as iwt_sock_send_pages().
+ * Return: number of bytes that TCP has accepted in this call, or an error as from
+ * iwt_sock_send_pages().
  */
 int iwt_sock_send_zerocopy(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
 			   u32 bytes, u32 skip, struct ubuf_info *ubuf)

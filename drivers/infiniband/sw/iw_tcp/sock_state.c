@@ -42,9 +42,9 @@ int iwt_sock_error(const struct iwt_sock *s)
  * iwt_sock_acked() - how far the peer has acknowledged the sent data and FIN
  * @s: socket that is or was connected
  *
- * Any context; the value may be old when this returns.
+ * Any context; the result may be outdated when this function returns.
  *
- * Return: a sequence number.
+ * Return: sequence number of the first byte, or of the FIN, that is not acknowledged.
  */
 u32 iwt_sock_acked(const struct iwt_sock *s)
 {
@@ -75,11 +75,11 @@ static void put_name6(struct sockaddr_storage *a, const struct in6_addr *addr,
 
 /**
  * iwt_sock_local() - the local address of a connection
- * @sk: connected socket, locked
+ * @sk: socket that is or was connected
  * @a: receives the address
  *
  * Reads the address that TCP uses, not the address that a BPF program shows to processes. Any
- * context.
+ * context; without the socket lock the result may be inconsistent.
  */
 void iwt_sock_local(struct sock *sk, struct sockaddr_storage *a)
 {
@@ -117,7 +117,7 @@ static void put_remote(struct sock *sk, struct sockaddr_storage *a)
  *
  * May sleep.
  *
- * Return: 0, -ENOTCONN, or an error of iwt_sock_own_soon().
+ * Return: 0, -ENOTCONN if the socket is not connected, or an error of iwt_sock_own_soon().
  */
 int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
 		   struct sockaddr_storage *remote)
@@ -156,10 +156,10 @@ void iwt_sock_names_now(const struct iwt_sock *s, struct sockaddr_storage *local
 }
 
 /**
- * iwt_sock_in_backlog() - does a process own the socket?
+ * iwt_sock_in_backlog() - does a task own the socket, so that this callback runs in the backlog?
  * @s: socket, lock held
  *
- * If so, the caller must not send: TCP might then process more of the backlog, and sleep.
+ * If so, the caller must not send: TCP might process the rest of the backlog, and sleep.
  *
  * Return: true if so.
  */
@@ -170,7 +170,7 @@ bool iwt_sock_in_backlog(const struct iwt_sock *s)
 
 /**
  * iwt_sock_mss() - size of a full segment: the EMSS of RFC 5044
- * @s: socket, lock held; or in any context, for a value that may be old
+ * @s: socket; without its lock the result may be outdated
  *
  * Return: size in bytes.
  */

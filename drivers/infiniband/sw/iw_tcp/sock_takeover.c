@@ -2,15 +2,16 @@
 /*
  * A socket that a process has created and used, and passes to a queue pair.
  *
- * The process keeps its descriptor, other processes may have descriptors of the socket too, and
- * some of them may be in a system call on it. The driver handles all of these cases:
+ * The process keeps its descriptor. Other processes may have descriptors of the same socket, and
+ * system calls on the socket may be in progress. The driver handles all of these cases:
  *
- * - It holds the file, so that closing a descriptor does not end the connection.
- * - It sets a ULP (sock_ulp.c), so that no other ULP or sockmap is attached, and ss(8) shows that
- *   the socket belongs to this driver.
- * - It replaces the socket's operations by operations that fail, until the file is closed for
- *   the last time. A system call in progress can corrupt the stream, but no more than a peer
- *   can. The module stays loaded as long as the file is open.
+ * - The driver holds the file, so that closing a descriptor does not end the connection.
+ * - The driver sets a ULP (sock_ulp.c). So neither another ULP nor a sockmap can be attached, and
+ *   ss(8) shows that the socket belongs to this driver.
+ * - The driver replaces the socket's operations by operations that fail. The socket keeps these
+ *   operations until its last descriptor is closed, and the module stays loaded until then. A
+ *   system call that is in progress can corrupt the stream, but this does no more harm than a
+ *   malicious peer can do.
  * - poll(2) returns POLLHUP when the connection has ended, so the process can still learn of the
  *   end.
  */
@@ -47,14 +48,14 @@ static __poll_t user_poll(struct file *file, struct socket *sock,
 
 /*
  * The last descriptor was closed, and the connection had ended before. The caller may be the work
- * that closes files for the whole machine: so this function must not linger, even if the process
- * has set SO_LINGER.
+ * item that closes files for the whole machine: so this function must not wait (linger), even if
+ * the process has set SO_LINGER.
  */
 static int user_release(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
 
-	/* a socket that accept(2) had created before sock_no_accept() failed */
+	/* the socket that accept(2) had allocated, before sock_no_accept() failed, has no sk */
 	if (!sk)
 		return 0;
 	lock_sock(sk);
@@ -68,7 +69,7 @@ static int user_release(struct socket *sock)
 	return inet_release(sock);
 }
 
-/* The core fails a system call whose operation is NULL. */
+/* If an operation is NULL, the kernel fails the system call. */
 #define REFUSING_OPS						\
 	.owner		= THIS_MODULE,				\
 	.release	= user_release,				\
@@ -113,7 +114,7 @@ static bool is_tcp(const struct sock *sk)
 	       sk->sk_type == SOCK_STREAM && sk->sk_protocol == IPPROTO_TCP;
 }
 
-/* May the driver take over the socket? The socket is locked. */
+/* May the driver take over the socket? The socket is locked. Return: 0 if so, else -errno. */
 static int may_take(const struct sock *sk, const struct net *net)
 {
 	if (!net_eq(sock_net(sk), net))
@@ -149,10 +150,11 @@ static struct socket *takeover_find(int fd, int *err)
  *
  * May sleep.
  *
- * Return: 0; -EBADF, -ENOTSOCK; -EPROTOTYPE for a socket that is not TCP; -ENOTCONN for a socket
- * that is not, or not fully, connected; -EBUSY for a socket that is in use, or whose owner does
- * not release it; -EINTR; -EADDRNOTAVAIL for a socket of another namespace; -EAGAIN if the send
- * buffer has no room for a startup frame.
+ * Return: 0 if so; -EBADF or -ENOTSOCK; -EPROTOTYPE for a socket that is not TCP; -ENOTCONN if
+ * the socket is not connected, or one direction has ended; -EBUSY if another subsystem uses the
+ * socket, or a system call does not release the socket in time; -EINTR for a signal;
+ * -EADDRNOTAVAIL for a socket of another namespace; -EAGAIN if the send buffer has no room for a
+ * startup frame.
  */
 int iwt_sock_look(int fd, struct net *net, bool *unread,
 		  struct sockaddr_storage *local)
@@ -182,7 +184,10 @@ static void set_rcvlowat(struct iwt_sock *s, int len)
 		s->sock->ops->set_rcvlowat(s->sk, len);
 }
 
-/* Prepare the socket for engines that run in softirq; compare prepare() in sock.c. */
+/*
+ * Prepare a socket for engines that run in softirq, as prepare() in sock.c does for a socket of
+ * this driver. Return: 0 or -errno.
+ */
 static int take_locked(struct iwt_sock *s, struct net *net)
 {
 	struct sock *sk = s->sk;
@@ -198,7 +203,7 @@ static int take_locked(struct iwt_sock *s, struct net *net)
 	s->saved.rcvlowat = sk->sk_rcvlowat;
 	sk->sk_allocation = GFP_ATOMIC;
 	compat_sock_no_task_frag(sk);
-	/* replace the mark that the process has set; the engines set theirs later */
+	/* replace a value that the process may have set; the engines set their own value later */
 	set_rcvlowat(s, 1);
 	iwt_sock_unbind(sk);
 	iwt_sock_widen(s->sock);
@@ -244,8 +249,8 @@ static bool end_user(struct iwt_sock *s)
 	/*
 	 * A setsockopt(2) that began before the takeover may have converted an IPv6 socket to
 	 * IPv4 and replaced the operations (option IPV6_ADDRFORM). From here on no such call can
-	 * succeed. If the operations were replaced, user_release() will not run, so do its part
-	 * here.
+	 * succeed. If the operations were replaced, user_release() will not be called, so drop
+	 * the ULP and the reference to the module here.
 	 */
 	lost = !has_our_ops(s->sock);
 	if (lost)
@@ -271,10 +276,10 @@ static void do_user_work(struct work_struct *work)
 }
 
 /*
- * iwt_sock_release() of a socket after iwt_sock_keep(). No callback runs afterwards. If a
- * process's system call owns the socket, the connection ends when that call ends; no context
- * waits for the call, and the file keeps the module loaded meanwhile. May sleep, but neither for
- * the network nor for processes.
+ * Release a socket of a process after iwt_sock_keep(): the part of iwt_sock_release() for such a
+ * socket. No callback runs afterwards. If a process's system call owns the socket, the connection
+ * ends when that call ends; no context waits for the call, and the file keeps the module loaded
+ * meanwhile. May sleep, but neither for the network nor for processes.
  */
 static void release_user(struct iwt_sock *s, bool abort)
 {
@@ -299,8 +304,9 @@ static void release_user(struct iwt_sock *s, bool abort)
  * @unread: set to true if the socket has received data that were not read
  * @out: receives the socket
  *
- * No callback is called for data that arrived earlier. The caller has to call either
- * iwt_sock_keep() or iwt_sock_give_back() afterwards. May sleep.
+ * No callback is called for data that arrived earlier. Afterwards the caller has to call
+ * iwt_sock_keep(), or, instead or after iwt_sock_keep() has failed, iwt_sock_give_back(). May
+ * sleep.
  *
  * Return: 0, -ENOMEM, or an error of iwt_sock_look().
  */
@@ -340,11 +346,12 @@ err_put:
 }
 
 /*
- * sk_error_report: drop timestamps and similar reports, which the process has requested and
- * can't read any more. They would occupy the receive buffer. Any context, without the lock.
+ * The callback sk_error_report: drop timestamps and similar reports, which the process has
+ * requested but can't read any more. Otherwise the reports would occupy the receive buffer. Any
+ * context, without the lock.
  *
  * A connect(2) to AF_UNSPEC that began before the takeover closes the connection, and calls no
- * other callback than this one.
+ * callback except this function. So if the connection is closed, this function runs the engines.
  */
 static void drop_reports(struct sock *sk)
 {
@@ -380,7 +387,7 @@ int iwt_sock_keep(struct iwt_sock *s)
 	__module_get(THIS_MODULE);
 	WRITE_ONCE(s->sock->ops, sk->sk_family == AF_INET6 ? &user_ops6 :
 							     &user_ops4);
-	/* fail setsockopt(2) of SOL_SOCKET as well: the new operations have no setsockopt */
+	/* now setsockopt(2) of SOL_SOCKET fails, too: the new operations have no setsockopt */
 	compat_sock_custom_sockopt(s->sock);
 	sock_set_flag(sk, SOCK_URGINLINE);
 	write_lock_bh(&sk->sk_callback_lock);
@@ -398,7 +405,7 @@ int iwt_sock_keep(struct iwt_sock *s)
 
 /**
  * iwt_sock_give_back() - undo the takeover: the process can use its socket again
- * @s: socket from iwt_sock_take() that has not been kept
+ * @s: socket from iwt_sock_take(), for which iwt_sock_keep() has not succeeded
  *
  * May sleep.
  */
@@ -413,12 +420,12 @@ void iwt_sock_give_back(struct iwt_sock *s)
 	set_rcvlowat(s, s->saved.rcvlowat);
 	/*
 	 * Wake the process: data may have arrived during the takeover. Do so before the unlock:
-	 * afterwards another thread can take the socket over, and sk_data_ready may be the
-	 * callback of that takeover.
+	 * after the unlock another thread can take the socket over again, and sk_data_ready may
+	 * be the callback of that takeover.
 	 */
 	sk->sk_data_ready(sk);
 	spin_unlock_bh(&sk->sk_lock.slock);
-	/* an owner may still run a callback: wait for it */
+	/* the task that owns the socket may still run a callback: wait for its end */
 	iwt_sock_set_ops(s, NULL, NULL);
 	sockfd_put(s->sock);
 	iwt_sock_free_later(s);

@@ -5,9 +5,9 @@
  * without this file (make IWT_WITHOUT=TUNE) delivers all data, but is slower, and detects a dead
  * peer later.
  *
- * The comment of each function names the fields, the measured gain (figures without and with the
- * write, see Documentation/design-notes.rst), and the function that TCP would have to export
- * instead.
+ * The comment of each function names the fields that it writes, the measured gain, and the
+ * function that TCP would have to export instead. Of two figures, the first was measured without
+ * the write, the second with the write (Documentation/design-notes.rst).
  *
  * Other files write fields of a socket only where the driver would not work otherwise: callbacks,
  * sk_user_data and sk_allocation, as all users of TCP in the kernel do (sock.c,
@@ -31,28 +31,33 @@
 #include "sock_priv.h"
 
 /*
- * TCP lets the layers below it queue as many bytes as it sends in a millisecond at its pacing
- * rate (2^-10 s, see tcp_small_queue_check()), since network cards report completed sends late.
- * Without a network card these are megabytes that wait for a receiver on the same processor: they
- * are evicted from the cache before the receiver reads them, and the buffers of tx_buf.c are not
- * freed in time for reuse. An eighth of that time is enough: 2^-13 s.
+ * TCP lets the layers below TCP queue as many bytes as TCP sends in a millisecond at its pacing
+ * rate (2^-10 s, tcp_small_queue_check()), since network cards report completed sends late.
+ * Without a network card, megabytes would wait for a receiver on the same processor: these bytes
+ * would be evicted from the cache before the receiver reads them, and TCP would not release the
+ * buffers of tx_buf.c in time for reuse. An eighth of that time is enough: 2^-13 s.
  */
 #define NEAR_SHIFT	13
 /* Maximum unsent bytes in TCP without a network card; by default only memory limits them. */
 #define NEAR_UNSENT	(128 << 10)
 
-/* Maximum number of skbs whose mark one call clears; a batch of short segments has more skbs. */
+/*
+ * Maximum number of skbs whose MSG_EOR mark one call of iwt_sock_batch_done() clears. A batch of
+ * short segments may have more skbs; the other skbs keep their marks.
+ */
 #define MARKED		4
 
 /*
- * The largest FPDU has 64 KB, and the engine consumes an FPDU only when it is complete, so the
- * receive window must have room for it, whatever the sender's MSS.
+ * Low-water mark, in bytes, that makes TCP enlarge its receive buffer. The largest FPDU has 64
+ * KB, and the engine consumes an FPDU only when the FPDU is complete. So the receive window must
+ * have room for the largest FPDU, whatever the sender's MSS.
  */
 #define RCV_MIN		(128 << 10)
 
 /*
- * A software device without another device below it passes skbs to a receiver on this machine,
- * which makes TCP copy the payload. A hardware device has a parent.
+ * For netdev_walk_all_lower_dev_rcu(). Return: 1 if @dev is not suitable for zero copy, else 0. A
+ * software device that has no other device below it passes skbs to a receiver on this machine,
+ * and then the kernel copies the payload. A hardware device has a parent device.
  */
 static int is_no_nic(struct net_device *dev, struct netdev_nested_priv *priv)
 {
@@ -62,7 +67,7 @@ static int is_no_nic(struct net_device *dev, struct netdev_nested_priv *priv)
 	return list_empty(&dev->adj_list.lower) && !dev->dev.parent;
 }
 
-/* Is @dev a network card, or a bond or VLAN above network cards only? */
+/* Is @dev a network card, or a device (bond, VLAN) that has only network cards below it? */
 static bool is_nic(struct net_device *dev)
 {
 	struct netdev_nested_priv priv = {};
@@ -73,9 +78,9 @@ static bool is_nic(struct net_device *dev)
 
 /**
  * iwt_sock_save_limits() - save the socket's own limits
- * @s: socket, lock held, without callbacks
+ * @s: socket, lock held; the callbacks are not installed yet
  *
- * For iwt_sock_drop_limits(). Writes no field of TCP.
+ * iwt_sock_drop_limits() restores the saved limits. This function writes no field of TCP.
  */
 void iwt_sock_save_limits(struct iwt_sock *s)
 {
@@ -84,13 +89,13 @@ void iwt_sock_save_limits(struct iwt_sock *s)
 }
 
 /*
- * Set the limits above if the receiver is near; over a network card, or to a far host, restore
- * the socket's own limits.
+ * Set the limits NEAR_SHIFT and NEAR_UNSENT if the receiver is near. If the route leads to a
+ * network card, or the path is far, restore the socket's own limits.
  *
- * Writes sk_pacing_shift, by sk_pacing_shift_update(), and notsent_lowat, for which a process can
- * use TCP_NOTSENT_LOWAT, and the kernel would have to export tcp_sock_set_notsent_lowat(). RDMA
- * Writes of 64 KB: 20.0 and 22.7 Gb/s; of 8 MB: 17.3 and 20.1; over 1,000 queue pairs: 8.8 and
- * 13.3.
+ * Writes sk_pacing_shift, by sk_pacing_shift_update(), and notsent_lowat. A process sets
+ * notsent_lowat by TCP_NOTSENT_LOWAT; for modules the kernel would have to export
+ * tcp_sock_set_notsent_lowat(). RDMA Writes of 64 KB: 20.0 and 22.7 Gb/s; of 8 MB: 17.3 and 20.1
+ * Gb/s; over 1,000 queue pairs: 8.8 and 13.3 Gb/s.
  */
 static void set_limits(struct iwt_sock *s)
 {
@@ -110,9 +115,10 @@ static bool is_near(const struct iwt_sock *s)
  * iwt_sock_follow_route() - adapt the limits to the route of the connection
  * @s: socket, lock held
  *
- * To be called before sending. A new route is not detected in the rare case that it has the same
- * address in memory as the last one. Without this function ->nic and ->near stay false: TCP keeps
- * its own limits, the engine uses the frame buffers for a far host, and zerocopy=auto copies.
+ * To be called before sending. This function does not detect a new route in the rare case that
+ * its struct dst_entry has the same address in memory as that of the last route. Without this
+ * function ->nic and ->near stay false: TCP keeps its own limits, the engine uses the frame
+ * buffers for a far host, and zerocopy=auto copies.
  */
 void iwt_sock_follow_route(struct iwt_sock *s)
 {
@@ -139,7 +145,7 @@ void iwt_sock_follow_route(struct iwt_sock *s)
  * iwt_sock_near() - does the receiver seem to be on this machine?
  * @s: socket, lock held
  *
- * Return: true if so, as of the last iwt_sock_follow_route(); false before the first one.
+ * Return: true if so, as iwt_sock_follow_route() has determined; false before its first call.
  */
 bool iwt_sock_near(const struct iwt_sock *s)
 {
@@ -147,19 +153,20 @@ bool iwt_sock_near(const struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_cut_at() - limit the segments that TCP sends at once to those of a batch
+ * iwt_sock_cut_at() - let TCP send at most as many segments at once as a batch has
  * @s: socket, lock held
  * @segs: number of segments of the largest batch, at least 1
  *
  * The limit of the net device still applies. If TCP could send one segment more than a batch has,
- * it would take that segment from the next batch, and the rest of the next batch would be sent
- * alone as soon as the congestion window has room for it. If the network loses whole skbs,
- * shorter skbs mean more losses. A new route sets the limit of the device again.
+ * TCP would take this segment from the next batch. Then TCP would send the rest of the next batch
+ * in a shorter skb, as soon as the congestion window has room for the rest. If a network loses a
+ * fixed share of the skbs, each as a whole, shorter skbs mean more losses. A new route sets the
+ * limit of the device again.
  *
- * Writes sk_gso_max_segs. The kernel would have to export a function that limits it for the
- * lifetime of the socket, whatever the route. With 10 ms of round trip, together with
- * join_pieces() below, an skb has 36 to 41 segments instead of 31; with one of 2,000 skbs lost a
- * stream has 0.94 of TCP's speed instead of 0.85.
+ * Writes sk_gso_max_segs. The kernel would have to export a function that limits this field for
+ * the lifetime of the socket, whatever the route. With a round trip time of 10 ms, and together
+ * with join_pieces(), an skb has 36 to 41 segments instead of 31. If one of 2,000 skbs is lost, a
+ * stream has 0.94 of the speed of TCP alone instead of 0.85.
  */
 void iwt_sock_cut_at(struct iwt_sock *s, u32 segs)
 {
@@ -189,7 +196,7 @@ void iwt_sock_drop_limits(struct iwt_sock *s)
 		sk->sk_gso_max_segs = s->dev_segs;
 }
 
-/* Does @next begin in memory where @frag ends, within one large page? */
+/* Does @next begin in memory where @frag ends, within the same compound page? */
 static bool goes_on(const skb_frag_t *frag, const skb_frag_t *next)
 {
 	struct page *page = skb_frag_page(frag);
@@ -230,19 +237,20 @@ static void join_pieces(struct sk_buff *skb)
 }
 
 /**
- * iwt_sock_batch_done() - TCP has accepted a whole batch, which ended with MSG_EOR
+ * iwt_sock_batch_done() - clear MSG_EOR marks after TCP has accepted a whole batch
  * @s: socket, lock held
  *
- * TCP appends no data to an skb that ends with MSG_EOR. So TCP sends any part of such an skb for
- * which the congestion window has room, without waiting until it can send many segments at once
- * (tcp_tso_should_defer()): from then on each acknowledgment of two segments would make TCP send
- * two more. Once another batch follows, this function clears the mark, and TCP defers the skb
- * like any other. TCP may then append segments of the next batch. So the mark stays if the last
- * segment is not full, and until the next batch, which has its own mark, is complete.
+ * A batch ends with MSG_EOR, which marks an skb. TCP appends no data to a marked skb. But TCP
+ * also sends any part of a marked skb for which the congestion window has room, without waiting
+ * until it can send many segments at once (tcp_tso_should_defer()). From then on each
+ * acknowledgment of two segments would make TCP send two more segments. So when the next batch is
+ * complete, this function clears the mark of the former batch: then TCP treats the skb like any
+ * other, and may also append segments of the next batch. The mark stays if the last segment of
+ * the skb is not full.
  *
  * Writes eor of skbs in the write queue. In tcp_tso_should_defer(), TCP would have to treat skbs
- * that end with MSG_EOR like all others. With 10 ms of round trip and one of 2,000 skbs lost, a
- * stream has 0.74 of TCP's speed instead of 0.21.
+ * that end with MSG_EOR like all others. With a round trip time of 10 ms, and if one of 2,000
+ * skbs is lost, a stream has 0.74 of the speed of TCP alone instead of 0.21.
  */
 void iwt_sock_batch_done(struct iwt_sock *s)
 {
@@ -266,14 +274,15 @@ void iwt_sock_batch_done(struct iwt_sock *s)
  * iwt_sock_widen() - make the receive window large enough
  * @sock: socket, locked
  *
- * When the low-water mark is raised, TCP enlarges its receive buffer, and keeps autotuning. The
- * mark itself is then set back to 1. Older kernels set window_clamp to the present size of the
- * buffer. Before the handshake, that limits the window for the lifetime of the connection: so
- * this function never lowers window_clamp.
+ * This function raises the low-water mark (SO_RCVLOWAT), so that TCP enlarges its receive buffer
+ * but keeps autotuning, and then sets the mark back to 1. Older kernels also set window_clamp to
+ * the present size of the buffer. A clamp that is set before the handshake limits the window for
+ * the lifetime of the connection: so this function restores the former window_clamp if it was
+ * higher.
  *
- * Writes window_clamp, for older kernels only: tcp_set_rcvlowat() of newer kernels never lowers
- * it, and is sufficient. No figure: an FPDU that is longer than the window is set aside, and
- * copied once more (iwt_sock_set_aside()).
+ * Writes window_clamp, for older kernels only: in newer kernels tcp_set_rcvlowat() never lowers
+ * window_clamp, and is sufficient. No figure: without this function, an FPDU that is longer than
+ * the window is set aside, and so copied once more (iwt_sock_set_aside()).
  */
 void iwt_sock_widen(struct socket *sock)
 {
@@ -290,19 +299,21 @@ void iwt_sock_widen(struct socket *sock)
 }
 
 /**
- * iwt_sock_await() - set the number of received bytes for which ops->data_ready is called
+ * iwt_sock_await() - set how many received bytes make TCP call ops->data_ready
  * @s: socket, lock held
  * @len: number of bytes, counted from the first byte that was not consumed; 1: any data
  *
- * Until so many bytes have arrived, ops->data_ready is called only when TCP runs short of memory
- * or window (see iwt_sock_set_aside()), and ops->state_change when the stream ends.
+ * Until @len bytes have arrived, TCP calls ops->data_ready only when TCP runs short of memory or
+ * window (iwt_sock_set_aside()), and ops->state_change when the stream ends.
  *
- * TCP delays the acknowledgment of data that were not read, and the sender may wait for the
- * acknowledgment before it sends the rest. Below this mark TCP does not delay the acknowledgment.
+ * TCP delays the acknowledgment of data that were not read, and the sender may wait for this
+ * acknowledgment before it sends the rest. Until @len bytes have arrived, TCP does not delay the
+ * acknowledgment.
  *
- * Writes sk_rcvlowat. The function behind SO_RCVLOWAT also changes the buffer and calls
- * ->data_ready (tcp_set_rcvlowat()): the kernel lacks a function that does neither. With FPDUs of
- * 32 KiB, 1 % of the segments lost and 10 ms of round trip a stream is two to four times as fast.
+ * Writes sk_rcvlowat. The function behind SO_RCVLOWAT, tcp_set_rcvlowat(), also changes the size
+ * of the buffer and calls ->data_ready; the kernel lacks a function that only sets the field.
+ * With FPDUs of 32 KiB and a round trip time of 10 ms, and if 1 % of the segments are lost, a
+ * stream is two to four times as fast.
  */
 void iwt_sock_await(struct iwt_sock *s, u32 len)
 {
@@ -315,7 +326,7 @@ void iwt_sock_await(struct iwt_sock *s, u32 len)
  * iwt_sock_unbind() - let TCP choose the sizes of the buffers of a process's socket again
  * @sk: socket, lock held
  *
- * The process has set SO_SNDBUF and SO_RCVBUF for its own reading and writing.
+ * If the process has set SO_SNDBUF or SO_RCVBUF, it has done so for its own reading and writing.
  *
  * Writes sk_userlocks. The kernel would have to export a function that does the same as
  * SO_BUF_LOCK, for a caller that holds the lock of the socket. No figure: with a receive buffer
@@ -343,7 +354,7 @@ void iwt_sock_undelay(struct sock *sk)
 
 /**
  * iwt_sock_put_keepalive() - set how TCP probes an idle peer
- * @sk: socket that the caller owns; its timer uses the values when it is restarted
+ * @sk: socket that the caller owns; the values apply when the caller restarts the keepalive timer
  * @idle: seconds until the first probe
  * @between: seconds between probes
  * @probes: number of unanswered probes after which TCP ends the connection
@@ -365,7 +376,7 @@ void iwt_sock_put_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
 /**
  * iwt_sock_put_user_timeout() - set the time after which TCP gives up
  * @sk: socket; the caller need not hold its lock
- * @ms: milliseconds without an acknowledgment, or with a closed window
+ * @ms: time, in milliseconds, for which the peer acknowledges nothing or keeps its window closed
  *
  * Writes icsk_user_timeout. tcp_sock_set_user_timeout() does the same, and needs no lock in newer
  * kernels. Without this function net.ipv4.tcp_retries2 applies: TCP gives up after a quarter of

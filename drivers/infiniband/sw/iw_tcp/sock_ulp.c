@@ -14,7 +14,7 @@
 
 #include "sock_priv.h"
 
-/* For a socket of a process: the module stays loaded as long as the process has the socket. */
+/* For a socket of a process: the module stays loaded as long as the socket has this ULP. */
 static const struct tcp_ulp_ops user_ulp = {
 	.name	= "iw_tcp",
 	.owner	= THIS_MODULE,
@@ -61,9 +61,10 @@ void iwt_sock_drop_ulp(struct sock *sk)
 /**
  * iwt_sock_ulp_exit() - wait for readers of the ULP at module unload; may sleep
  *
- * Every socket has been released. A task that lists sockets reads the pointer to the ULP, then
- * the ULP. A preemptible kernel may preempt the task in between, and the task does not hold the
- * RCU read lock. So this function waits until each task has scheduled voluntarily.
+ * The caller has released every socket. A task that lists sockets first reads the pointer to the
+ * ULP and then the ULP, without holding the RCU read lock. A preemptible kernel may preempt the
+ * task between these two steps. So this function waits until each task has called the scheduler
+ * voluntarily.
  */
 void iwt_sock_ulp_exit(void)
 {

@@ -9,7 +9,10 @@
 /* Maximum number of work requests completed in one call. */
 #define RETIRE_MAX	1024
 
-/* The page that an engine waited for is present, or can't be read. Any context, any lock held. */
+/*
+ * A fault has ended: the memory that an engine waited for is present, or can't be made present.
+ * Run the engines. Any context; the caller may hold any lock.
+ */
 static void stream_resume(struct iwt_fault *f)
 {
 	struct iwt_sock *s;
@@ -33,8 +36,9 @@ void iwt_stream_begin(struct iwt_stream *st)
  * iwt_stream_retire() - complete the finished work requests
  * @st: stream with a socket; its lock is held
  *
- * Completes no request while TCP has not taken all framed bytes. Thousands of requests may have
- * waited for one Read: if more than RETIRE_MAX are finished, the engines run again for the rest.
+ * Completes no request as long as TCP has not accepted all framed bytes. Thousands of finished
+ * requests may have waited for one Read that was posted before them: if more than RETIRE_MAX
+ * requests are finished, this function queues a run of the engines for the rest.
  */
 void iwt_stream_retire(struct iwt_stream *st)
 {

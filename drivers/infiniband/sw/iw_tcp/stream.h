@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The RDMAP Stream (RFC 5040 1.3), on which the two engines run. It is a part of the queue pair.
- * The engines do not know the queue pair: they use the stream's queues, socket and rights, and
- * report by their return values.
+ * The RDMAP Stream (RFC 5040 1.3): the part of a queue pair that the two engines use. The engines
+ * do not know the queue pair: they use the stream's queues, socket and rights, and report by
+ * their return values.
  *
- * iwt_stream.lock guards all fields that do not name another rule. The engines run with the
- * socket lock held as well, so one of them runs at a time.
+ * iwt_stream.lock guards every field whose description names no other rule. The engines also hold
+ * the socket lock, so only one engine runs at a time.
  */
 #ifndef IWT_STREAM_H
 #define IWT_STREAM_H
@@ -64,18 +64,21 @@ enum iwt_tx_term {
  * @near: the receiver of this batch seems to be on this machine
  * @rdmac: the peer follows the RDMA Consortium: version 0 of DDP and RDMAP
  * @mpa_rev: revision of MPA that both ends speak
- * @wait_first_fpdu: responder before the first FPDU of the initiator (RFC 5044 7.1.2)
+ * @wait_first_fpdu: this end is the responder, and must not send before it has received the first
+ *	FPDU of the initiator (RFC 5044 7.1.2)
  * @loaded: @wqe was taken from the ring, and its message has not begun
- * @dry: the batch ended because no more messages were available
+ * @dry: the batch ended because there was no other message to send
  * @lost: TCP will accept no more bytes
- * @src_checked: access to the rest of the element of the list, or of the Read Response, was
- *	checked, and its region is held
- * @ended: the last bytes of a work request are framed and TCP has not taken all of them
- * @zerocopy: whether TCP may refer to payload in the consumer's memory
+ * @src_checked: the access to the rest of the current list element, or of the Read Response, was
+ *	checked, and @src_hold holds its region
+ * @ended: the last bytes of one or more work requests are framed, and TCP has not accepted all
+ *	framed bytes
+ * @zerocopy: when TCP may refer to payload in the consumer's memory: the link's setting; with CRC
+ *	or markers IWT_ZEROCOPY_OFF
  * @rtr: ready-to-receive message that is still to be sent
  * @term: progress of the Terminate
- * @what: message being framed
- * @responses: Responses begun since the last work request
+ * @what: kind of the message being framed
+ * @responses: number of Responses begun since the last work request
  * @send_msn: MSN of the next Send
  * @read_msn: MSN of the next Read or Atomic Request
  * @resp_msn: MSN of the request being answered
@@ -86,28 +89,28 @@ enum iwt_tx_term {
  * @src_len: number of bytes at @src, 0 when @src is not known
  * @src_hold: region of the bytes at @src
  * @wqe: the send queue's private copy of the work request
- * @idx: index of that work request
- * @unsent: with @ended, the index of the first such work request
- * @resp: request being answered
- * @n_chunks: pieces that are framed and that TCP has not taken
- * @bytes: bytes in these pieces
- * @octets: bytes that TCP has taken since the connection began
- * @blocked: how often TCP could not take all bytes of a batch
- * @fpdus: FPDUs framed for this batch
- * @segs: segments begun with these FPDUs
+ * @idx: index of the work request in @wqe
+ * @unsent: with @ended: index of the first work request that TCP has perhaps not accepted
+ *	completely
+ * @resp: request of the peer that is being answered
+ * @n_chunks: number of pieces that are framed and that TCP has not accepted
+ * @bytes: number of bytes in these pieces
+ * @octets: number of bytes that TCP has accepted since the connection began
+ * @blocked: number of times that TCP did not accept all bytes of a batch
+ * @fpdus: number of FPDUs framed for this batch
+ * @segs: number of segments that begin with one of these FPDUs
  * @room: bytes left in the segment under construction, or, if FPDUs may be longer than
  *	a segment, in the batch; 0 when no segment is under construction
  * @mss: segment size for which @batch_segs was computed
- * @batch_segs: segments of the largest batch
+ * @batch_segs: number of segments of the largest batch
  * @stream_pos: position of the next octet in the stream, modulo 2^32, for markers
  * @buf: memory into which FPDUs are framed, or NULL
  * @bufs: number of large buffers of the batch
- * @chunk: the pieces; each page has a reference
- * @ends: a bit for each piece after which a segment ends, although it is not full
- * @zcb: batch that is framed by reference and that TCP has not taken, or NULL; either @zcb
- *	or @chunk is in use
+ * @chunk: the pieces; the engine holds a reference to the page of each piece
+ * @ends: bit i is set if a segment must end after piece i, even if the segment is not full
+ * @zcb: zero copy batch that TCP has not accepted completely, or NULL; if set, @n_chunks is 0
  * @err: error that ends the stream, or IWT_OK
- * @term_len: bytes of @term_ulpdu
+ * @term_len: number of bytes in @term_ulpdu
  * @term_ulpdu: Terminate, without its DDP header
  */
 struct iwt_tx {
@@ -161,7 +164,7 @@ struct iwt_tx {
 	u8 term_ulpdu[IWT_TERM_MAX];
 };
 
-/* Data of the erroneous FPDU, for the Terminate. */
+/* Length and headers of the erroneous FPDU, which the Terminate quotes. */
 struct iwt_rx_bad {
 	u16 ulpdu_len;
 	u16 hdr_len;
@@ -172,9 +175,9 @@ struct iwt_rx_bad {
  * struct iwt_rx - the receive engine's state
  * @rules: negotiated parameters of received FPDUs
  * @pos: octets of the stream consumed, for markers
- * @octets: bytes of FPDUs since the connection began
+ * @octets: number of bytes in the FPDUs received since the connection began
  * @discard: the stream has ended: bytes that arrive are discarded
- * @budget_used: the last run used up its budget, perhaps with bytes left: the end of the stream
+ * @budget_used: the last run used up its budget, and bytes may be left: the end of the stream
  *	must not be handled yet
  * @wait_page: the last run stopped at an FPDU whose target page must be paged in first; the end
  *	of the stream must not be handled yet
@@ -216,10 +219,12 @@ struct iwt_rx {
 
 /**
  * struct iwt_reply_spin - a bounded spin for the process's reply (wake_reply.c)
- * @habit: a streak of replies by doorbell makes the engine spin; not locked and perhaps inexact,
- *	as is @poster
+ * @habit: a streak of replies by doorbell makes the engine spin; @habit and @poster are not
+ *	locked, and perhaps inexact
  * @poster: processor of the last doorbell, nr_cpu_ids if there was none
- * @credit: credit for spins; guarded by the lock of the stream, as are the fields below
+ * @credit: the engine spins only while the credit is not 0: a spin that finds a reply adds 1, a
+ *	spin that fails subtracts IWT_SPIN_MISS. The lock of the stream guards @credit and the
+ *	fields below
  * @on: this run may spin
  * @rx_pos: value of iwt_rx.pos when the run began
  * @cons: value of iwt_sq.cons when the run began
@@ -235,27 +240,29 @@ struct iwt_reply_spin {
 
 /**
  * struct iwt_stream - an RDMAP Stream
- * @lock: guards all fields below that do not name another rule; BH off, inside the socket lock
- *	where both are held
+ * @lock: guards every field below whose description names no other rule; BH off; inside the
+ *	socket lock if both are held
  * @dev: device
  * @ibqp: queue pair, for completions and tracepoints
  * @stats: counters of the stream: those of @dev, or those of the rdma counter to which the
  *	queue pair is bound; stats_qp.c changes the pointer
- * @actor: PD and stream on whose behalf local memory is accessed
- * @sends: the state of the queue pair allows work to be sent; written by qp.c, read in any
- *	context
- * @pollers: number of pollers of the send queue; if not 0, a process need not ring; see wake.h
+ * @actor: PD and stream for which local memory is accessed
+ * @sends: the state of the queue pair allows sending work requests and Responses; written by
+ *	qp.c, read in any context
+ * @pollers: number of pollers of the send queue (wake.h); if not 0, a process need not ring the
+ *	doorbell
  * @takes_imm: the consumer supports completions with immediate data
  * @rights: remote rights that the queue pair grants (enum iwt_rights)
- * @sock: socket while connected; also read under RCU
+ * @sock: socket, NULL if the stream is not connected; also read under RCU
  * @sq: send queue
  * @rq: receive queue
- * @receiver: PD and stream on whose behalf memory of receives is accessed
+ * @receiver: PD and stream for which the memory of receives is accessed
  * @readq: outstanding Reads and atomic operations of both directions
  * @tx: transmit engine
  * @rx: receive engine
  * @spin: state of the spin for a reply
- * @windows: memory windows for this stream alone (mw.c)
+ * @windows: memory windows of type 2 that this stream has bound (mw.c); guarded by
+ *	iwt_dev.windows_lock
  */
 struct iwt_stream {
 	spinlock_t lock;
@@ -284,7 +291,10 @@ static inline bool iwt_stream_sends(const struct iwt_stream *st)
 	return READ_ONCE(st->sends);
 }
 
-/* May the receive engine have left bytes in the socket? st->lock is held. */
+/*
+ * Has the last run of the receive engine perhaps left bytes in the socket that it could process?
+ * st->lock is held.
+ */
 static inline bool iwt_stream_unread(const struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -297,7 +307,7 @@ static inline bool iwt_stream_open(const struct iwt_stream *st)
 	return iwt_stream_sends(st) && !st->sq.sealed;
 }
 
-/* Add @n to a counter of the stream (up to %IWT_STREAM_COUNTERS). */
+/* Add @n to the counter @c of the stream; @c is less than %IWT_STREAM_COUNTERS. */
 static inline void iwt_stream_count_add(struct iwt_stream *st, enum iwt_counter c, u64 n)
 	__must_hold(&st->lock)
 {
