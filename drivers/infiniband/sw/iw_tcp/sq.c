@@ -42,8 +42,8 @@ u32 iwt_sq_stride(u32 max_sge, u32 max_inline, bool user)
  * iwt_sq_init() - set up a send queue on ring memory
  * @sq: queue, zeroed
  * @mem: ring memory of iwt_ring_bytes() bytes, zeroed
- * @entries: power of two
- * @stride: from iwt_sq_stride()
+ * @entries: number of entries, a power of two
+ * @stride: size of an entry, from iwt_sq_stride()
  * @gfp: GFP_KERNEL, or GFP_KERNEL_ACCOUNT for the queue of the calling process
  *
  * May sleep.
@@ -194,8 +194,8 @@ static void put_special(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
 		w->remote_addr = rdma_wr(wr)->remote_addr;
 		w->rkey = rdma_wr(wr)->rkey;
 		/*
-		 * READ_WITH_INV invalidates its own sink, so take the key from the
-		 * element: rdma_rw increments only that key.
+		 * READ_WITH_INV invalidates its own sink. Take the STag to invalidate from the
+		 * list element: rdma_rw increments the key only there.
 		 */
 		w->ex = wr->num_sge > 0 ? wr->sg_list[0].lkey : 0;
 		break;
@@ -209,7 +209,7 @@ static void put_special(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
 	}
 }
 
-/* Are the elements of the list allowed for this operation? */
+/* Are the elements of the list allowed for this operation? Return: 0 if so, else -errno. */
 static int check_post(const struct iwt_sq *sq, const struct ib_send_wr *wr,
 		      u8 op)
 {
@@ -234,8 +234,8 @@ static int check_post(const struct iwt_sq *sq, const struct ib_send_wr *wr,
  *
  * Any context.
  *
- * Return: 0, -ENOMEM when the queue is full, -EINVAL or -EOPNOTSUPP for an impossible work
- * request.
+ * Return: 0; -ENOMEM when the queue is full; -EINVAL or -EOPNOTSUPP for a work request that is
+ * invalid or not supported.
  */
 int iwt_sq_post(struct iwt_sq *sq, const struct ib_send_wr *wr)
 {
@@ -307,8 +307,8 @@ static u64 wqe_len(const struct iwt_swqe *w)
 }
 
 /*
- * A process may store any index. An index too far ahead is invalid, and so is an index behind
- * the last started request: prod - cons would be nearly 2^32.
+ * Is the producer index @prod invalid? A process may store any index. An index is invalid if it
+ * is too far ahead, or if it precedes @sq->cons: then prod - cons would be nearly 2^32.
  */
 static bool sq_corrupt(const struct iwt_sq *sq, u32 prod)
 {
@@ -354,10 +354,10 @@ static bool may_start(const struct iwt_sq *sq, enum iwt_wr_opcode opcode)
  * The work request is copied once, and the copied header determines how much of the body is
  * copied: later writes of a process to the ring have no effect.
  *
- * Return: 1 when a work request was started, 0 when the queue is empty, -EINVAL when the index
- * or the work request is invalid, -EOPNOTSUPP for an unknown opcode or one that this queue does
- * not support. After an error the work request is marked done with an error status, unless the
- * index was invalid.
+ * Return: 1 when a work request was started; 0 when the queue is empty; -EINVAL when the producer
+ * index or the work request is invalid; -EOPNOTSUPP when the opcode is unknown or this queue does
+ * not support it. If the work request is invalid or not supported, this function marks it as
+ * finished, with an error status.
  */
 int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 {
@@ -472,7 +472,10 @@ static void complete_entry(struct iwt_sq *sq, const struct iwt_sq_entry *e,
 		sq->lost = true;
 }
 
-/* Is the request done, and has TCP released its memory? */
+/*
+ * Is the request finished, and has TCP released its memory? @released: from
+ * iwt_zc_released_seq().
+ */
 static bool may_retire(const struct iwt_sq *sq, const struct iwt_sq_entry *e,
 		       u32 released)
 {
@@ -480,16 +483,16 @@ static bool may_retire(const struct iwt_sq *sq, const struct iwt_sq_entry *e,
 }
 
 /**
- * iwt_sq_retire() - complete the finished work requests, in order of submission
+ * iwt_sq_retire() - complete the oldest finished work requests, in order (RFC 5040 5.5 rule 15)
  * @sq: queue; the lock of the stream is held
  * @qp: queue pair, for the completions
  * @max: maximum number of work requests
  *
- * RFC 5040 5.5 rule 15. A request to whose memory TCP refers does not complete until TCP has
- * released that memory, however the connection ended. The slots of the ring are freed before the
- * completions are written: a consumer that has polled a completion may reuse the slot at once.
+ * A request to whose memory TCP refers does not complete until TCP has released that memory, even
+ * if the connection has ended. This function frees the entries of the ring before it writes the
+ * completions: a consumer that has polled a completion may post to the freed entry at once.
  *
- * Return: true when @max requests were completed and more of them are finished.
+ * Return: true when @max requests were completed and another request can be completed.
  */
 bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 {
@@ -509,20 +512,20 @@ bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 }
 
 /**
- * iwt_sq_fail() - fail all unfinished work requests, and all requests after a failed one
+ * iwt_sq_fail() - fail all unfinished work requests, and all requests after a failed request
  * @sq: queue that sends nothing any more; the lock of the stream is held
- * @unsent: index of the first framed work request of which TCP has not taken all bytes;
- *	@sq->cons if there is none
+ * @unsent: index of the first framed work request that TCP has not accepted completely; @sq->cons
+ *	if there is no such request
  *
- * For @unsent and all later requests it is unknown whether their bytes are ever sent (RFC 5040
- * 5.4, 6.2.1).
+ * For the request @unsent and all later requests it is unknown whether their bytes are ever sent
+ * (RFC 5040 5.4, 6.2.1).
  */
 void iwt_sq_fail(struct iwt_sq *sq, u32 unsent)
 {
 	bool failed = false;
 	u32 i;
 
-	/* a request after a failed one fails although it may have been sent */
+	/* after a failed request every request fails, even if it may have been sent */
 	for (i = sq->retire; i != sq->cons; i++) {
 		struct iwt_sq_entry *e = iwt_sq_entry(sq, i);
 
@@ -540,9 +543,9 @@ void iwt_sq_fail(struct iwt_sq *sq, u32 unsent)
  * @qp: queue pair, for the completions
  * @max: maximum number of work requests
  *
- * If a process has stored an invalid index, no posted request is flushed.
+ * If a process has stored an invalid producer index, only the started requests are completed.
  *
- * Return: true when requests are left that can be completed.
+ * Return: true when requests are left that the next call can complete.
  */
 bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 {

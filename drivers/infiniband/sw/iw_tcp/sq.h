@@ -31,12 +31,13 @@ struct iwt_swqe {
  * struct iwt_sq_entry - state of a started work request
  * @wr_id: the consumer's identifier of the request
  * @len: bytes transferred
- * @last_seq: number of the last batch whose memory TCP refers to when the request is framed:
- *	the request may complete when TCP has released that batch (tx_zc.h)
+ * @last_seq: number of the last zero copy batch (tx_zc.h) that has payload of this request or of
+ *	an earlier request: this request may complete when TCP has released that batch and all
+ *	earlier batches
  * @opcode: enum iwt_wr_opcode
  * @flags: enum iwt_wr_flags
- * @status: enum ib_wc_status, once done
- * @done: finished; it completes when it is the oldest request of the queue
+ * @status: enum ib_wc_status; valid with @done
+ * @done: the request is finished; it completes after all older requests
  */
 struct iwt_sq_entry {
 	u64 wr_id;
@@ -51,23 +52,23 @@ struct iwt_sq_entry {
 /**
  * struct iwt_sq - send queue
  * @ring: shared ring
- * @lock: kernel producer
+ * @lock: taken by a kernel consumer to post
  * @cq: completion queue of the requests
- * @zc: batches whose memory TCP refers to, or NULL
+ * @zc: zero copy batches of the queue pair, or NULL
  * @entries: state of each work request, one for each entry of the ring
  * @wqe: memory for the private copy of one work request, for iwt_sq_next()
- * @cons: next work request to start
- * @retire: oldest work request that is not completed
- * @inline_max: maximum bytes of inline data
- * @sge_max: maximum elements of a list
- * @end: once @sealed, the first work request that must not start
+ * @cons: index of the next work request to start
+ * @retire: index of the oldest work request that is not completed
+ * @inline_max: maximum number of bytes of inline data
+ * @sge_max: maximum number of elements of a list
+ * @end: with @sealed: index of the first work request that must not start
  * @user: a process maps the ring
  * @sealed: the stream is closing: requests posted later fail
  * @sig_all: every work request is signalled
- * @lost: a completion was lost, because @cq is full; iwt_qp_check_overrun() reads it
+ * @lost: a completion was lost, because @cq is full; iwt_qp_check_overrun() then ends the stream
  *
- * The lock of the stream guards @cons, @retire, @zc, @lost and @entries. wake_doorbell.c and
- * wake_sqpoll.c read @cons and @retire without the lock, and may see old values.
+ * The lock of the stream guards @cons, @retire, @zc, @lost and @entries. The files wake_*.c read
+ * @cons and @retire without the lock, and may see outdated values.
  */
 struct iwt_sq {
 	struct iwt_ring ring;
@@ -104,7 +105,7 @@ static inline struct iwt_sq_entry *iwt_sq_entry(struct iwt_sq *sq, u32 idx)
 	return &sq->entries[idx & sq->ring.mask];
 }
 
-/* Does RFC 7306 define the message? */
+/* Does RFC 7306 define the message of this operation? */
 static inline bool iwt_wr_is_rfc7306(u8 opcode)
 {
 	return opcode >= IWT_WR_WRITE_WITH_IMM && opcode <= IWT_WR_MASKED_CMP_SWAP;
@@ -126,7 +127,7 @@ static inline bool iwt_wr_is_answered(u8 opcode)
 	return iwt_wr_is_read(opcode) || iwt_wr_is_atomic(opcode);
 }
 
-/* No work request is waiting to start, and none is in progress. */
+/* Is the queue empty, so that no work request waits to start and none is in progress? */
 static inline bool iwt_sq_idle(const struct iwt_sq *sq)
 {
 	return sq->retire == (sq->sealed ? sq->end :

@@ -19,9 +19,10 @@
 #define MOVE_STEP	256
 
 /*
- * Setting the limit of an empty queue raises an event at once, at no cost for the process. If the
- * process does not read the events, they would pile up in memory. So no limit event is added
- * while an unread event waits: the unread event carries the same information.
+ * Report an event. A process can set the limit of an empty queue at no cost, and each time this
+ * raises an event at once. If the process did not read its events, they would fill memory. So if
+ * an event of the queue is still unread, this function does not report a limit event: the process
+ * will learn the same from the unread event.
  */
 static void srq_tell(struct iwt_async *async, enum ib_event_type what)
 {
@@ -42,9 +43,9 @@ static void srq_tell(struct iwt_async *async, enum ib_event_type what)
 
 /**
  * iwt_srq_setup() - set up a shared receive queue on ring memory
- * @srq: queue, zeroed except for ->user, ->end_streams and the fields that the core has set
+ * @srq: queue, zeroed except for ->user, ->end_streams and the fields that RDMA core has set
  * @mem: ring memory of iwt_ring_bytes() bytes, zeroed
- * @entries: power of two
+ * @entries: number of entries, a power of two
  * @max_sge: elements that must fit into an entry
  */
 void iwt_srq_setup(struct iwt_srq *srq, void *mem, u32 entries, u32 max_sge)
@@ -56,17 +57,20 @@ void iwt_srq_setup(struct iwt_srq *srq, void *mem, u32 entries, u32 max_sge)
 }
 
 /**
- * iwt_srq_quiesce() - wait until no event is being reported, and none will be
+ * iwt_srq_quiesce() - wait for the end of all reports of events
  * @srq: queue that no queue pair uses any more
  *
- * May sleep.
+ * No event is reported after this function has returned. May sleep.
  */
 void iwt_srq_quiesce(struct iwt_srq *srq)
 {
 	iwt_async_quiesce(&srq->async);
 }
 
-/* Receives that are left. A process can store any index; the number is only compared. */
+/*
+ * Return: number of posted receives that no stream has taken. A process can store any producer
+ * index, so the number may be wrong: only compare it.
+ */
 static u32 left(const struct iwt_srq *srq)
 {
 	return iwt_ring_prod(&srq->rq.ring) - srq->rq.cons;
@@ -92,7 +96,7 @@ static void look_limit(struct iwt_srq *srq)
  *
  * Any context.
  *
- * Return: 0, -ENOMEM when the queue is full, -EINVAL.
+ * Return: 0; -ENOMEM when the queue is full; -EINVAL when the list of a receive is too long.
  */
 int iwt_srq_post(struct iwt_srq *srq, const struct ib_recv_wr *wr,
 		 const struct ib_recv_wr **bad)
@@ -141,12 +145,12 @@ int iwt_srq_next(struct iwt_srq *srq, struct iwt_rwqe *wqe)
 /**
  * iwt_srq_set_limit() - request one event when few receives are left
  * @srq: queue
- * @limit: raise the event when fewer receives are left, at once if that is so already; 0: no
- *	event
+ * @limit: raise the event when fewer than @limit receives are left, at once if fewer are left
+ *	already; 0: no event
  *
- * If the process has not read the last event yet, no other event is reported. Any context.
+ * If the process has not read the last event yet, no other limit event is reported. Any context.
  *
- * Return: 0, -EINVAL if @limit exceeds the size of the queue.
+ * Return: 0, or -EINVAL if @limit exceeds the size of the queue.
  */
 int iwt_srq_set_limit(struct iwt_srq *srq, u32 limit)
 {
@@ -165,11 +169,12 @@ int iwt_srq_set_limit(struct iwt_srq *srq, u32 limit)
 }
 
 /*
- * Copy up to MOVE_STEP posted receives, from index *@at on. Receives that were copied and then
- * taken by a stream do no harm: their indices lie before the consumer index.
+ * Copy up to MOVE_STEP posted receives, from index *@at on, to the new ring @to; *@prod is set to
+ * the producer index. A receive that was copied, and that a stream has taken since, does no harm:
+ * its index precedes the consumer index.
  *
- * Return: 1 when all receives are copied, 0 when some are left, -EINVAL when more receives are
- * posted than the new ring can hold, or than the old ring can hold (invalid index).
+ * Return: 1 when all receives are copied; 0 when some receives are left; -EINVAL when more
+ * receives are posted than the new ring has entries, or when the producer index is invalid.
  */
 static int copy_some(const struct iwt_rq *rq, const struct iwt_ring *to, u32 *at, u32 *prod)
 {
@@ -224,13 +229,14 @@ static u32 first_left(struct iwt_srq *srq)
  * @srq: queue; srq->change is held. A process must not post meanwhile; a kernel consumer may
  * @mem: memory of the new ring, zeroed
  * @entries: size of the new ring, a power of two
- * @limit: new limit, or NULL to keep the limit, which does not exceed the number of posted
- *	receives
+ * @limit: new limit, or NULL to keep the present limit; the present limit never exceeds the
+ *	number of posted receives, and so not the size of the new ring
  *
  * Streams may take receives meanwhile. May sleep.
  *
- * Return: 0, -EINVAL when more receives are posted than the new ring can hold or when the limit
- * exceeds its size, -EAGAIN when receives are posted faster than they can be copied.
+ * Return: 0; -EINVAL when more receives are posted than the new ring has entries, when @limit
+ * exceeds the number of these entries, or when the producer index is invalid; -EAGAIN when
+ * receives are posted faster than they can be copied.
  */
 int iwt_srq_move(struct iwt_srq *srq, void *mem, u32 entries, const u32 *limit)
 {

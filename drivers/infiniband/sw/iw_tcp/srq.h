@@ -14,20 +14,21 @@ struct iwt_mmap;
 /**
  * struct iwt_srq - shared receive queue
  * @ibsrq: verbs object
- * @rq: ring and its consumer side. Streams on several processors take receives, so rq.lock
- *	guards all fields of @rq; it is taken inside the lock of the stream
+ * @rq: ring and its consumer side. Streams on several processors take receives, so rq.lock guards
+ *	all fields of @rq; rq.lock is acquired inside the lock of the stream
  * @user: the ring is shared with a process, which posts to it without a system call
- * @failed: a process has written an invalid index or list into its ring: no receive is taken
- *	any more; guarded by rq.lock, as is @limit
- * @limit: report an event when fewer receives are left; 0: no event is requested
+ * @failed: a process has written an invalid index or list into the ring: no stream takes a
+ *	receive any more; rq.lock guards @failed and @limit
+ * @limit: an event is reported when fewer than this number of receives are left; 0: no event is
+ *	requested
  * @async: asynchronous events of the queue
  * @end_streams: ends the streams of the queue pairs that use the queue, when the queue has
  *	failed. Process context, may sleep
- * @change: one modification at a time; guards the fields below
+ * @change: held during a modification of the queue; guards the fields below
  * @map: mapping of a user queue's ring
  * @mem: ring memory of a kernel queue
  * @spare: mapping of the ring for the next resize (IWT_METHOD_SRQ_NEW_RING), or NULL
- * @spare_entries: size of that ring
+ * @spare_entries: number of entries of the ring of @spare
  */
 struct iwt_srq {
 	struct ib_srq ibsrq;

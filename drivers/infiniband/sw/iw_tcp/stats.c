@@ -72,7 +72,10 @@ void iwt_count_add(struct iwt_dev *dev, enum iwt_counter c, u64 n)
 	this_cpu_add(dev->stats->c[c], n);
 }
 
-/* Allocate the counters of a device. Process context, may sleep. Return: 0 or -ENOMEM. */
+/*
+ * Allocate the counters of a device. Process context, may sleep. Return: 0 or -ENOMEM; the caller
+ * calls iwt_stats_free() in either case.
+ */
 int iwt_stats_init(struct iwt_dev *dev)
 {
 	dev->stats = alloc_percpu(struct iwt_stats);
@@ -112,16 +115,16 @@ u64 iwt_stats_sum(struct iwt_stats __percpu *stats, enum iwt_counter c)
 }
 
 /**
- * iwt_stats_alloc() - allocate the structure by which the core shows counters; may sleep
+ * iwt_stats_alloc() - allocate the structure by which RDMA core shows counters; may sleep
  *
  * Return: the structure, or NULL without memory.
  */
 struct rdma_hw_stats *iwt_stats_alloc(void)
 {
 	/*
-	 * Port and queue pairs have the same names in the same order: the core adds the
-	 * counters of queue pairs to the counters of the port by index, for all counters of
-	 * the port.
+	 * The counters of the port and of queue pairs have the same names in the same order:
+	 * RDMA core adds the counters of queue pairs to the counters of the port by index, for
+	 * all counters of the port.
 	 */
 	return rdma_alloc_hw_stats_struct(descs, IWT_G_END,
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
@@ -139,7 +142,10 @@ struct rdma_hw_stats *iwt_stats_alloc_hw(struct ib_device *ibdev, u32 port)
 	return iwt_stats_alloc();
 }
 
-/* Get the gauges. Each device shows the memory that all devices share. */
+/*
+ * Get the gauges. mem_partial_fpdu and mem_txbuf are the memory of all devices together, and are
+ * the same for each device.
+ */
 static void get_gauges(struct iwt_dev *dev, u64 *value)
 {
 	value[IWT_G_CONN_CURRENT] = atomic_read(&dev->n_conns);
@@ -156,9 +162,10 @@ static void get_gauges(struct iwt_dev *dev, u64 *value)
  * @port: 1
  * @index: requested counter; ignored
  *
- * The caller adds the counters of queue pairs that are bound to counters (stats_qp.c). May sleep.
+ * RDMA core then adds the sets of counters to which queue pairs are bound (stats_qp.c). May
+ * sleep.
  *
- * Return: number of counters, or -EINVAL.
+ * Return: number of counters, or -EINVAL for another port.
  */
 int iwt_stats_get_hw(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		     u32 port, int index)

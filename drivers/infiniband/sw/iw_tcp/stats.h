@@ -13,12 +13,15 @@ struct rdma_hw_stats;
 struct ib_device;
 
 /*
- * The core adds the counters of queue pairs (stats_qp.c) to the counters of the port with the
+ * RDMA core adds the counters of queue pairs (stats_qp.c) to the counters of the port with the
  * same index. The kernel's answer to `rdma statistic show` must fit in a netlink message of one
  * page, which has room for about 90 counters.
  */
 enum iwt_counter {
-	/* counters of streams; two cache lines hold all that the engines count in every run */
+	/*
+	 * counters of streams; those that the engines change in most runs are in the first two
+	 * cache lines
+	 */
 	IWT_C_RX_FPDU,
 	IWT_C_RX_BYTES,
 	IWT_C_RX_SEGS,
@@ -71,7 +74,7 @@ enum iwt_counter {
 	IWT_C_MPA_BAD,
 	IWT_C_LINK_DOWN,
 	IWT_COUNTERS,
-	/* gauges: present values */
+	/* gauges: current amounts, which can also decrease */
 	IWT_G_CONN_CURRENT = IWT_COUNTERS,
 	IWT_G_MEM_PINNED,
 	IWT_G_MEM_RINGS,

@@ -15,7 +15,10 @@
 #include "stats.h"
 #include "trace.h"
 
-/* A name has layer, type and code in hex, as in tracepoints, and ends with the meaning. */
+/*
+ * Each name contains the layer, the type and the code in hexadecimal digits, as tracepoints show
+ * them, and then the meaning. The last entry is for all other errors.
+ */
 static const struct {
 	u32 err;
 	const char *name[2];
@@ -98,7 +101,7 @@ int iwt_causes_init(struct iwt_dev *dev)
 	return dev->causes ? 0 : -ENOMEM;
 }
 
-/* Free the counters of a device. @dev: device, whose counters nobody uses any more. */
+/* Free the counters of a device. @dev: device whose counters no other context uses any more. */
 void iwt_causes_free(struct iwt_dev *dev)
 {
 	kfree(dev->causes);
@@ -108,8 +111,8 @@ void iwt_causes_free(struct iwt_dev *dev)
 /**
  * iwt_cause_term() - count a Terminate
  * @dev: device
- * @tx: the Terminate is sent, not received
- * @err: error in the Terminate
+ * @tx: true for a Terminate that this end sends, false for a Terminate of the peer
+ * @err: error in the Terminate, IWT_ERR_*
  *
  * Any context.
  */
@@ -125,7 +128,7 @@ void iwt_cause_term(struct iwt_dev *dev, bool tx, u32 err)
 /**
  * iwt_cause_wr() - count and trace a work request that completes with an error
  * @qp: queue pair
- * @wr_id: wr_id of the work request
+ * @wr_id: the consumer's identifier of the work request
  * @opcode: enum iwt_wr_opcode, or %IWT_TRACE_RECV
  * @status: enum ib_wc_status
  *

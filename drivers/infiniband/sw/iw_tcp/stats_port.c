@@ -3,10 +3,10 @@
  * The counters that tools expect of every RDMA device, in
  * /sys/class/infiniband/DEVICE/ports/1/counters: octets and packets of the port, and its errors.
  *
- * The core makes the directory for each device that has process_mad, and gets the values by
- * requests of the class of performance management (InfiniBand specification, 16.1). The core
- * itself makes these requests: the port has no queue pair for them (RDMA_CORE_CAP_IB_MAD), so
- * neither a peer nor a process can send one.
+ * RDMA core makes the directory for each device that has the operation process_mad, and gets the
+ * values by requests of the class of performance management (InfiniBand specification, 16.1).
+ * Only RDMA core makes such requests: the port does not have RDMA_CORE_CAP_IB_MAD, and so no
+ * queue pair to which a peer or a process could send a request.
  */
 #include "stats_port.h"
 
@@ -19,7 +19,7 @@
 #include "dev.h"
 #include "stats_qp.h"
 
-/* The version of the class, and of the MADs in it */
+/* The version of the class, and of the format of MADs */
 #define PMA_VERSION	1
 /* PortXmitData and PortRcvData count units of four octets. */
 #define OCTETS_PER_UNIT	4
@@ -78,7 +78,10 @@ static void fill_class(struct ib_class_port_info *info)
 	info->capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH | IB_PMA_CLASS_CAP_XMIT_WAIT;
 }
 
-/* Errors, and the counters of fill_ext() in 32 bits. Counters that do not apply stay 0. */
+/*
+ * Fill in the counters of errors, and the counters of fill_ext() in 32 bits. Counters that do not
+ * apply to this device stay 0.
+ */
 static void fill_counters(struct iwt_dev *dev, struct ib_pma_portcounters *p)
 {
 	p->link_downed_counter = to_u8(iwt_counters_sum(dev, IWT_C_LINK_DOWN));
@@ -128,14 +131,15 @@ static bool fill(struct iwt_dev *dev, __be16 attribute, void *data)
  * @port: 1
  * @wc: ignored
  * @grh: ignored
- * @in: request of the core
- * @out: answer; zeroed by the core
+ * @in: request of RDMA core
+ * @out: receives the answer; RDMA core has zeroed it
  * @out_size: unchanged
  * @pkey_index: unchanged
  *
  * May sleep.
  *
- * Return: bits of enum ib_mad_result: there is an answer, or the request failed.
+ * Return: %IB_MAD_RESULT_SUCCESS and %IB_MAD_RESULT_REPLY with an answer, %IB_MAD_RESULT_FAILURE
+ * without an answer.
  */
 int iwt_port_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *wc,
 			 const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,

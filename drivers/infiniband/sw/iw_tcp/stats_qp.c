@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Counters of queue pairs: an administrator binds queue pairs to a counter (`rdma statistic qp
- * bind`), or lets the core bind all queue pairs of a type or of a process when they are created
- * (auto mode).
+ * bind`), or lets RDMA core bind all queue pairs of a type or of a process when the queue pairs
+ * are created (auto mode).
  *
  * A struct rdma_counter has a set of counters like the set of the device. The stream of a queue
- * pair has a pointer to the set where it counts: the set of the device or the set of its
- * rdma_counter. So binding adds no cost to counting, and nothing is counted twice. As the
- * counters of the port, the core shows the sum of all sets, including the final values of
- * rdma_counters that no longer exist.
+ * pair has a pointer to one set, and increments the counters of this set: the set of the device,
+ * or the set of the rdma_counter to which the queue pair is bound. So binding adds no cost to
+ * counting, and nothing is counted twice. For the port, RDMA core shows the sum of all sets,
+ * including the final values of rdma_counters that no longer exist.
  */
 #include "stats_qp.h"
 
@@ -21,7 +21,7 @@
 #include "stats.h"
 
 /**
- * struct counter - the driver's part of a struct rdma_counter; found by the counter's number
+ * struct counter - the driver's part of a struct rdma_counter, found by rdma_counter.id
  * @stats: counters of the bound queue pairs
  */
 struct counter {
@@ -86,7 +86,7 @@ static struct counter *make_counter(struct rdma_counter *counter)
 	return c;
 }
 
-/* Return: 0, or -EINVAL if the queue pair has a counter, or is being destroyed. */
+/* Return: 0, or -EINVAL if the queue pair is already bound, or is being destroyed. */
 static int counter_bind(struct iwt_qp *qp, struct rdma_counter *counter,
 			const struct counter *c)
 {
@@ -104,14 +104,14 @@ static int counter_bind(struct iwt_qp *qp, struct rdma_counter *counter,
 
 /**
  * iwt_counter_bind_qp() - ib_device operation counter_bind_qp
- * @counter: counter; new if it has no number
+ * @counter: counter; if @counter->id is 0, the driver's part of the counter is created
  * @ibqp: queue pair
  * @port: 1
  *
- * The core holds its lock of the counter, but other threads may bind the queue pair to another
+ * RDMA core holds the lock of the counter, but other threads may bind the queue pair to another
  * counter, or destroy the queue pair. May sleep.
  *
- * Return: 0, -EINVAL or -ENOMEM.
+ * Return: 0; -EINVAL if the queue pair is already bound, or is being destroyed; -ENOMEM.
  */
 int iwt_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp, u32 port)
 {
@@ -165,8 +165,9 @@ int iwt_counter_unbind_qp(struct ib_qp *ibqp, u32 port)
  * iwt_counter_leave() - unbind a queue pair that is being destroyed
  * @qp: queue pair after iwt_qp_end()
  *
- * The core has already unbound the queue pair from its counter. If another thread has bound it
- * again since, the core never frees the counter; the queue pair must not use it any more.
+ * RDMA core has already unbound the queue pair from its counter. But another thread may have
+ * bound the queue pair again since. Then RDMA core never frees that counter, and the queue pair
+ * must not use the counter any more.
  */
 void iwt_counter_leave(struct iwt_qp *qp)
 {
@@ -202,8 +203,8 @@ int iwt_counter_dealloc(struct rdma_counter *counter)
  * @dev: device
  * @c: counter
  *
- * The sum is that of the core in hw_counters, which drivers cannot read. It never decreases. May
- * sleep.
+ * RDMA core shows the same sum in hw_counters, but drivers cannot read that sum. The sum never
+ * decreases. May sleep.
  *
  * Return: the sum.
  */
@@ -244,7 +245,7 @@ int iwt_counter_update_stats(struct rdma_counter *counter)
 }
 
 /**
- * iwt_counters_end() - free counters that the core has not freed, at the end of a device
+ * iwt_counters_end() - free counters that RDMA core has not freed, at the end of a device
  * @dev: device without queue pairs
  */
 void iwt_counters_end(struct iwt_dev *dev)

@@ -11,7 +11,7 @@
 struct iwt_dev;
 struct iwt_qp;
 
-/* Allocated by the core in newer kernels; older kernels allocate struct rdma_counter only. */
+/* Newer kernels allocate this structure; older kernels allocate only a struct rdma_counter. */
 struct iwt_qp_counter {
 	struct rdma_counter counter;
 };

@@ -3,8 +3,9 @@
  * Tracepoints for every connection, change of state and error, and, for a closer look, for every
  * FPDU and work request. Documentation/tracing.rst has recipes.
  *
- * "dev" is the index of the device, as `rdma dev` shows it, and "ep" the number of an endpoint.
- * Errors are IWT_ERR() of proto/wire.h: layer, type and code from the second hex digit on.
+ * "dev" is the index of the device, as `rdma dev` shows the index, and "ep" is the number of an
+ * endpoint. "err" is 0, or an IWT_ERR() of proto/wire.h. Its five hexadecimal digits are a 1, the
+ * layer, the type, and two digits for the code.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM iw_tcp
@@ -254,7 +255,7 @@ TRACE_EVENT(iwt_tx_batch,
 		  __entry->fpdus, __entry->bytes, __entry->sent)
 );
 
-/* An engine has taken a work request from its ring. */
+/* An engine has copied a work request (a request to send, or a receive) out of a ring. */
 TRACE_EVENT(iwt_wr_start,
 	TP_PROTO(const struct ib_qp *qp, u64 wr_id, u8 opcode, u64 len),
 	TP_ARGS(qp, wr_id, opcode, len),
@@ -297,13 +298,13 @@ DECLARE_EVENT_CLASS(iwt_wr_end,
 		  __entry->wr_id, iwt_show_wr(__entry->opcode), __entry->status)
 );
 
-/* A work request has completed, with or without a completion for the consumer. */
+/* A work request has completed, whether or not the consumer gets a completion. */
 DEFINE_EVENT(iwt_wr_end, iwt_wr_done,
 	TP_PROTO(const struct ib_qp *qp, u64 wr_id, u8 opcode, u8 status),
 	TP_ARGS(qp, wr_id, opcode, status)
 );
 
-/* A work request has completed with an error other than flushed. */
+/* A work request has completed with an error other than IB_WC_WR_FLUSH_ERR. */
 DEFINE_EVENT(iwt_wr_end, iwt_wr_error,
 	TP_PROTO(const struct ib_qp *qp, u64 wr_id, u8 opcode, u8 status),
 	TP_ARGS(qp, wr_id, opcode, status)

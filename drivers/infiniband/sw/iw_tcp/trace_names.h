@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Names of the numbers in tracepoints: from each list trace.h makes the table for
- * __print_symbolic(), and exports the numbers to user space by TRACE_DEFINE_ENUM().
+ * Names of the numbers in tracepoints. From each list trace.h makes the table for
+ * __print_symbolic(), and exports the numbers to user space by TRACE_DEFINE_ENUM(). IWT_L() is
+ * the last entry of a list, which has no comma behind it.
  */
 #ifndef IWT_TRACE_NAMES_H
 #define IWT_TRACE_NAMES_H
