@@ -37,8 +37,9 @@ void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 }
 
 /*
- * Count the pieces from @first on that one call passes to TCP: up to the next piece that ends
- * with MSG_EOR. Return: number of pieces; @bytes is set to the number of bytes in them.
+ * Count the pieces, from @first on, that one call passes to TCP: up to the next piece after which
+ * a segment must end (MSG_EOR). Return: number of pieces; @bytes is set to the number of bytes in
+ * these pieces.
  */
 static u32 record(const struct iwt_tx *tx, u32 first, u32 *bytes)
 {
@@ -51,7 +52,7 @@ static u32 record(const struct iwt_tx *tx, u32 first, u32 *bytes)
 	return i - first;
 }
 
-/* Remove the first @bytes bytes, which TCP has accepted. */
+/* Remove the first @bytes bytes of the pieces, which TCP has accepted. */
 static void drop_taken(struct iwt_tx *tx, u32 bytes)
 {
 	u32 i = 0;
@@ -106,8 +107,10 @@ static bool send_framed(struct iwt_stream *st)
 }
 
 /*
- * Try to go idle: from then on a poster must ring the doorbell. Return: false when a request was
- * posted meanwhile, so that the engine must continue.
+ * No message is left: prepare to stop. If the engine will be needed for later posts, and no
+ * poller reads the ring, set the flag that makes a poster ring the doorbell. Return: true when
+ * the engine may stop; false when a request was posted meanwhile, so that the engine must
+ * continue.
  */
 static bool go_idle(struct iwt_stream *st)
 	__must_hold(&st->lock)
@@ -178,10 +181,10 @@ static enum iwt_tx_result run_batch(struct iwt_stream *st)
  * iwt_tx_run() - transmit Responses, work requests and the Terminate
  * @st: stream; the socket lock and the stream lock are held, not in the backlog
  *
- * A work request is completed when TCP has all its bytes: the consumer may then reuse the buffers
- * (RFC 5040 5.5 rule 9: a completion does not mean that the peer has the data), and a graceful
- * close after the last completion loses no data. If TCP refers to the buffers instead of copying
- * them, the request is completed when TCP has released them. Never sleeps.
+ * A work request is completed when TCP has accepted all its bytes: the consumer may then reuse
+ * the buffers (RFC 5040 5.5 rule 9: a completion does not mean that the peer has the data), and a
+ * graceful close after the last completion loses no data. If TCP refers to the consumer's buffers
+ * (zero copy), the request is completed when TCP has released the buffers. Never sleeps.
  *
  * Return: see enum iwt_tx_result.
  */
@@ -204,8 +207,8 @@ enum iwt_tx_result iwt_tx_run(struct iwt_stream *st)
  * iwt_tx_unsent() - find the first framed work request that TCP has not accepted completely
  * @st: stream; its lock is held
  *
- * Return: index of the request, for iwt_sq_fail(); if there is none, the index of the next
- * request to start.
+ * Return: index of the request, for iwt_sq_fail(); if there is no such request, the index of the
+ * next request to start.
  */
 u32 iwt_tx_unsent(const struct iwt_stream *st)
 {
@@ -218,11 +221,12 @@ u32 iwt_tx_unsent(const struct iwt_stream *st)
  * @tx: engine
  * @err: error that the Terminate reports
  * @hdr: DDP and RDMAP header of the offending segment, or NULL
- * @hdr_len: length of @hdr
+ * @hdr_len: length of @hdr in bytes
  * @ulpdu_len: ULPDU_Length of the offending segment
  *
- * FPDUs that are already framed are sent before the Terminate. The rest of the current message
- * and all later messages are dropped (RFC 5040 4.8).
+ * FPDUs that are already framed are sent before the Terminate. The caller drops the rest of the
+ * current message by iwt_tx_drop_work(); no later message is sent (RFC 5040 4.8). This function
+ * does nothing if the stream already has a Terminate.
  */
 void iwt_tx_terminate(struct iwt_tx *tx, u32 err, const u8 *hdr, u32 hdr_len,
 		      u16 ulpdu_len)
@@ -283,11 +287,11 @@ bool iwt_tx_busy(const struct iwt_stream *st)
 }
 
 /**
- * iwt_tx_wanted() - may iwt_tx_run() have work?
+ * iwt_tx_wanted() - does iwt_tx_run() perhaps have work?
  * @st: stream; its lock is held
  *
- * Return: false when iwt_tx_run() has no work; then the ring is asleep, and a process that posts
- * rings the doorbell.
+ * Return: false when iwt_tx_run() has no work; then IWT_RING_NEED_WAKEUP is set, and a process
+ * that posts rings the doorbell.
  */
 bool iwt_tx_wanted(const struct iwt_stream *st)
 {

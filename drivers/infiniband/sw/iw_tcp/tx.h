@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The transmit engine: frames work requests and Read Responses as FPDUs, many at a time, in pages
- * that TCP then refers to.
+ * The transmit engine: frames work requests and Responses as FPDUs, many at a time, in pages to
+ * which TCP then refers.
  *
- *	tx.c		send, complete, Terminate
+ *	tx.c		sends batches, completes work requests, and prepares the Terminate
  *	tx_sched.c	selects the next message
  *	tx_frame.c	frames the message as FPDUs
  *	tx_src.c	reads the payload of the message
@@ -20,9 +20,9 @@
 /* Result of a run. */
 enum iwt_tx_result {
 	IWT_TX_IDLE,		/* nothing to do, or waiting for an event */
-	IWT_TX_MORE,		/* the budget is used up, more work may be left */
+	IWT_TX_MORE,		/* the budget is used up, and more work may be left */
 	IWT_TX_STARVED,		/* no memory: retry after a short delay */
-	IWT_TX_TERM_OUT,	/* TCP has the Terminate */
+	IWT_TX_TERM_OUT,	/* TCP has accepted the Terminate */
 	IWT_TX_FAILED,		/* the stream must end: tx->err is the error */
 	IWT_TX_LOST,		/* TCP will never accept more bytes */
 };

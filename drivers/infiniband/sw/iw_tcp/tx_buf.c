@@ -12,31 +12,35 @@
 #include <linux/workqueue.h>
 
 /*
- * Each processor has buffers of two sizes. A connection without work has no buffer. NEAR large
- * buffers are enough for the bytes in flight within a host. For a network there are LARGE
- * buffers: their size is a quarter more than the default limit of TCP's send buffer (tcp_wmem).
- * When memory is short, the shrinker below frees the pages; the pages of buffers beyond NEAR are
- * freed soon after their last use.
+ * Each processor has LARGE large buffers and SMALL small buffers. A connection without work has
+ * no buffer. A connection to this machine usually uses only the first NEAR large buffers, which
+ * are enough for the bytes in flight within a host. Other connections use all large buffers:
+ * together these have a quarter more memory than the default limit of TCP's send buffer
+ * (tcp_wmem). When memory is short, the shrinker below frees the pages of buffers. The pages of
+ * large buffers beyond the first NEAR are also freed soon after their last use.
  *
- * TCP accounts the bytes that it refers to, not the page. If short messages were framed in large
- * pages, together with bytes of other connections, a peer that acknowledges nothing could keep a
- * large page for each of its short messages. So short messages have small pages of their own.
+ * TCP accounts for the bytes to which it refers, not for the whole page. If short messages were
+ * framed in large pages, together with bytes of other connections, a peer that acknowledges
+ * nothing could keep a large page in use by each of its short messages. So short messages have
+ * small pages of their own.
  */
 #define NEAR		32
 #define LARGE		160
 #define SMALL		32
 /*
- * Number of buffers for which a new page is tried; the shrinker may hold one of them at the
- * moment.
+ * Number of buffers for which iwt_txbuf_get() tries to allocate a new page: more than one,
+ * because the shrinker may be using one of the buffers.
  */
 #define RENEWALS	2
 /* Delay in jiffies before pages of unused buffers beyond NEAR are freed. */
 #define TRIM_AFTER	(2 * HZ)
 
 /*
- * @kept: the buffer while no engine uses it, else NULL. An engine acquires the buffer by xchg()
- *	with NULL; there is no other lock. If an interrupted engine or the shrinker on another
- *	processor has the buffer, the engine uses another one.
+ * @kept: the buffer; NULL while an engine or the shrinker uses the buffer. An engine acquires the
+ *	buffer by xchg() with NULL; there is no other lock. If @kept is NULL, because an
+ *	interrupted engine, or the shrinker on another processor, uses the buffer, the engine
+ *	tries another buffer
+ * @buf: the buffer
  */
 struct slot {
 	struct iwt_txbuf *kept;
@@ -46,8 +50,9 @@ struct slot {
 /*
  * @n: number of buffers
  * @last: index of the buffer that was used last
- * @mark: value of @last before the last jump to a buffer that is not the next one
+ * @mark: value of @last before the last jump(), which uses a buffer other than the next buffer
  * @high: highest index that was used since the last trim()
+ * @slot: the buffers, in a circular order: behind the last buffer the first buffer is next
  */
 struct txbufs {
 	u32 n;
@@ -98,7 +103,7 @@ static unsigned long shrink_buf(struct iwt_txbuf **home)
 
 	if (!b)
 		return 0;
-	/* the buffer has the only reference, and the caller has the buffer */
+	/* a count of 1: only this buffer refers to the page; no engine uses the buffer now */
 	if (b->page && page_ref_count(b->page) == 1) {
 		pages = pages_of(b);
 		atomic_long_sub(pages, &all_pages);
@@ -119,7 +124,7 @@ static unsigned long shrink_some(struct txbufs *c, unsigned long wanted)
 	return pages;
 }
 
-/* Frees pages of all processors; see struct slot for why no lock is needed. */
+/* Frees pages of all processors. shrink_buf() acquires each buffer, so no lock is needed. */
 static unsigned long shrink_bufs(struct shrinker *s, struct shrink_control *sc)
 {
 	unsigned long pages = 0;
@@ -250,9 +255,9 @@ static bool txbuf_has_room(struct iwt_txbuf *b, u32 min)
 {
 	if (!b->page)
 		return false;
-	/* the buffer has the only reference, and the caller has the buffer */
+	/* a count of 1: only this buffer refers to the page; only the caller uses the buffer */
 	if (page_ref_count(b->page) == 1) {
-		/* reads of the page by TCP happen before the engine writes to it again */
+		/* reads of the page by TCP happen before the engine writes to the page again */
 		smp_acquire__after_ctrl_dep();
 		b->off = 0;
 	}
@@ -281,7 +286,10 @@ static bool renew(struct iwt_txbuf *b)
 	return true;
 }
 
-/* Acquire buffer @i if it has room for @min bytes; @other: allocate a new page if it has not. */
+/*
+ * Acquire buffer @i if it has room for @min bytes. @other: if the buffer has no room, replace its
+ * page by a new page, which may be smaller than @min. Return: the buffer or NULL.
+ */
 static struct iwt_txbuf *txbuf_use(struct txbufs *c, u32 i, u32 min, bool other)
 {
 	struct iwt_txbuf *b = txbuf_take(&c->slot[i].kept);
@@ -298,7 +306,10 @@ static struct iwt_txbuf *txbuf_use(struct txbufs *c, u32 i, u32 min, bool other)
 	return NULL;
 }
 
-/* As txbuf_use(), for a buffer that is not the next one. Stores the former @last in @mark. */
+/*
+ * As txbuf_use(), but for a buffer other than the next buffer, and without a new page. Stores the
+ * former @last in @mark.
+ */
 static struct iwt_txbuf *jump(struct txbufs *c, u32 i, u32 min)
 {
 	u32 last = READ_ONCE(c->last);
@@ -311,16 +322,16 @@ static struct iwt_txbuf *jump(struct txbufs *c, u32 i, u32 min)
 
 /**
  * iwt_txbuf_get() - acquire a buffer for framing
- * @min: contiguous bytes needed, at most IWT_TXBUF_SIZE, with IWT_TXBUF_SHORT at most
- *	IWT_TXBUF_SMALL
+ * @min: number of contiguous bytes that are needed: at most IWT_TXBUF_SMALL for IWT_TXBUF_SHORT,
+ *	else at most IWT_TXBUF_SIZE
  * @kind: kind of the batch
  *
  * The function tries, in this order: the buffer that was used last; the first buffer, so that no
  * more buffers are in use than necessary; the next buffer, whose last use is the longest ago; and
- * the buffer behind the buffers that were used before the last jump. If none has room, because
- * TCP still refers to their pages, the next buffer gets a new page. When memory is short, a new
- * page may be smaller than @min; if none can be allocated, any buffer with room is used. Bottom
- * halves are off; never sleeps.
+ * the buffer behind the buffers that were used before the last jump. If no buffer of these has
+ * room, because TCP still refers to their pages, the next buffer gets a new page. When memory is
+ * short, a new page may be smaller than @min; if no page can be allocated, any other buffer with
+ * room is used. Bottom halves are off; never sleeps.
  *
  * Return: the buffer, which the caller owns until iwt_txbuf_put(), or NULL without memory.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Buffers for framed FPDUs. TCP refers to their pages. When the peer has acknowledged all bytes
- * of a page, and, if the peer is on this machine, has also read them, the page is used again: it
- * is still in the cache, and need not be freed, allocated and cleared.
+ * Buffers for framed FPDUs. TCP refers to the pages of the buffers. When the peer has
+ * acknowledged all bytes of a page, and, if the peer is on this machine, has also read these
+ * bytes, the page is used again: the page is still in the cache, and need not be freed, allocated
+ * and cleared.
  */
 #ifndef IWT_TX_BUF_H
 #define IWT_TX_BUF_H
@@ -13,9 +14,12 @@
 
 struct page;
 
-/* Size of a large buffer, unless memory is short. */
+/* Size of a large buffer in bytes; smaller if memory is short. */
 #define IWT_TXBUF_SIZE		(32 << 10)
-/* Size of a small buffer. A short batch that is never acknowledged keeps no more memory. */
+/*
+ * Size of a small buffer in bytes, and so the memory that stays in use if a peer never
+ * acknowledges a short batch.
+ */
 #define IWT_TXBUF_SMALL		PAGE_SIZE
 
 /**
@@ -23,17 +27,18 @@ struct page;
  * @IWT_TXBUF_SHORT: a batch of at most IWT_TXBUF_SMALL bytes
  * @IWT_TXBUF_NEAR: a longer batch for a receiver that is probably on this machine: few buffers,
  *	which stay in the cache
- * @IWT_TXBUF_FAR: a longer batch for another receiver: as many buffers as are in flight
+ * @IWT_TXBUF_FAR: a longer batch for any other receiver: as many buffers as the data in flight
+ *	need
  */
 enum iwt_txbuf_kind { IWT_TXBUF_SHORT, IWT_TXBUF_NEAR, IWT_TXBUF_FAR };
 
 /**
  * struct iwt_txbuf - memory in which one engine at a time frames FPDUs
- * @page: page of the buffer, or NULL; pieces that are passed to TCP have their own references
+ * @page: page of the buffer, or NULL; each piece that is passed to TCP has its own reference
  * @off: offset of the first free byte
  * @size: size of the page
  * @order: order of the page to allocate
- * @home: slot of the buffer, which contains it while no engine uses it
+ * @home: slot of the buffer, which contains a pointer to the buffer while no engine uses it
  */
 struct iwt_txbuf {
 	struct page *page;

@@ -13,17 +13,19 @@
 #include "tx_buf.h"
 
 /*
- * Minimum room in a buffer for framing, in bytes: an FPDU of the smallest MULPDU, with a marker.
+ * Minimum number of free bytes in a buffer for framing: enough for an FPDU with a ULPDU of the
+ * size IWT_MULPDU_MIN, and for a marker.
  */
 #define TX_MIN_ROOM	(IWT_MULPDU_MIN + 12)
 /*
- * Sufficient room for an FPDU that need not fit in a segment, or that is longer than a buffer.
- * The FPDU fills the room that the buffer has.
+ * If an FPDU need not fit in a segment, or is longer than a buffer, this number of free bytes in
+ * a buffer is sufficient: the FPDU is then made so long that it fills the free part of the
+ * buffer.
  */
 #define TX_LARGE_ROOM	(4 << 10)
 /* Maximum number of large buffers of a batch, so that one skb can refer to all their pages. */
 #define TX_BUFS		2
-/* Maximum bytes in front of payload: ULPDU_Length and the longer one of DDP's headers. */
+/* Maximum number of bytes in front of payload: ULPDU_Length, and the longer DDP header. */
 #define DATA_HEAD	(IWT_FPDU_LEN_LEN + IWT_DDP_UNTAGGED_LEN)
 
 /* End the segment behind the last piece, even if the segment is not full. */
@@ -50,8 +52,8 @@ static void add_chunk(struct iwt_tx *tx, struct page *page, u32 off, u32 len)
 }
 
 /*
- * End the segment under construction. TCP ends a full segment by itself; the end of a segment
- * that is not full must be marked.
+ * End the segment under construction. TCP ends a full segment by itself. If the segment is not
+ * full, mark its end, so that TCP ends the segment there.
  */
 static void end_segment(struct iwt_tx *tx)
 {
@@ -61,9 +63,10 @@ static void end_segment(struct iwt_tx *tx)
 }
 
 /*
- * Maximum length of a ULPDU that fits now in a full segment, or in the rest of the segment under
- * construction. So each segment begins with an FPDU and contains only whole FPDUs (RFC 5044 4.5,
- * 5.1). A rest smaller than the smallest MULPDU is used only for a message that is short enough.
+ * Return: maximum length of the next ULPDU, in bytes: the ULPDU must fit in the rest of the
+ * segment under construction, or else begins a new segment. So each segment begins with an FPDU
+ * and contains only whole FPDUs (RFC 5044 4.5, 5.1). If the rest is smaller than the smallest
+ * MULPDU, the rest is used only if the remaining message fits in it.
  */
 static u32 mulpdu_now(struct iwt_tx *tx, u32 mss)
 {
@@ -80,7 +83,7 @@ static u32 mulpdu_now(struct iwt_tx *tx, u32 mss)
 	return iwt_mulpdu(mss, tx->markers);
 }
 
-/* Write the trailer: pad, then the CRC of all bytes before the CRC field, or zero. */
+/* Write the trailer: the pad, and then the CRC of all bytes before the CRC field, or 0. */
 static __always_inline void put_trailer(u8 *fpdu, u32 size, u8 pad, bool crc)
 {
 	u8 *tail = fpdu + size - IWT_FPDU_CRC_LEN;
@@ -151,17 +154,21 @@ static void drop_buf(struct iwt_tx *tx)
 	tx->buf = NULL;
 }
 
-/* Is the batch short, including an FPDU of @size bytes and the rest of the current message? */
+/*
+ * Will the batch fit in a small buffer, together with an FPDU of @size bytes and the rest of the
+ * current message?
+ */
 static bool is_short(const struct iwt_tx *tx, u32 size)
 {
 	return tx->bytes + max(size, tx->msg.left) <= IWT_TXBUF_SMALL;
 }
 
 /*
- * Find room for @size bytes, or less, but enough for the smallest MULPDU. An FPDU that is longer
- * than a buffer, or that need not fit in a segment, fills the room that the buffer has. A batch
- * has at most two large buffers: for more TCP would need several skbs, and a segment would end
- * where the first skb is full.
+ * Find a buffer, tx->buf, with room for @size bytes. The buffer may have less room, but has
+ * enough for the smallest MULPDU. For an FPDU that is longer than a buffer, or need not fit in a
+ * segment, TX_LARGE_ROOM is enough. A batch has at most two large buffers: TCP would need several
+ * skbs for more buffers, and a segment would end where the first skb is full. Return: false if
+ * there is no room.
  */
 static bool find_room(struct iwt_tx *tx, u32 size)
 {
@@ -199,8 +206,8 @@ static bool put_fpdu(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 }
 
 /*
- * Frame up to @n FPDUs like @p, whose payload is in the current piece of the source. Return:
- * number of framed FPDUs.
+ * Frame up to @n FPDUs of the same size as @p; their payload is in the current piece of the
+ * source. Return: number of framed FPDUs.
  */
 static u32 put_known(struct iwt_stream *st, struct iwt_txplan *p, u8 *to, u32 n)
 	__must_hold(&st->lock)
@@ -223,7 +230,10 @@ static u32 put_known(struct iwt_stream *st, struct iwt_txplan *p, u8 *to, u32 n)
 	return i;
 }
 
-/* As put_known(), or one FPDU if its payload is not in the current piece of the source. */
+/*
+ * As put_known(), but the payload need not be in the current piece of the source: then the
+ * function frames one FPDU. It also frames only one FPDU if FPDUs are traced.
+ */
 static u32 put_several(struct iwt_stream *st, struct iwt_txplan *p, u8 *to, u32 n)
 	__must_hold(&st->lock)
 {
@@ -235,8 +245,9 @@ static u32 put_several(struct iwt_stream *st, struct iwt_txplan *p, u8 *to, u32 
 }
 
 /*
- * Frame most of a long message: more FPDUs like the one at @to, which fills its segment, as long
- * as the buffer and the batch have room. Return: size of these FPDUs in bytes.
+ * Frame most of a long message: the FPDU at @to fills its segment, so frame more FPDUs of this
+ * size behind it, as long as the buffer and the batch have room. Return: number of bytes of the
+ * additional FPDUs.
  */
 static u32 put_more(struct iwt_stream *st, struct iwt_txplan *p, u8 *to)
 	__must_hold(&st->lock)
@@ -257,8 +268,8 @@ static u32 put_more(struct iwt_stream *st, struct iwt_txplan *p, u8 *to)
 }
 
 /*
- * Frames one FPDU of the current message, and if it fills a segment, more FPDUs of this size.
- * Return: false when no FPDU could be framed or a later one failed.
+ * Frame one FPDU of the current message, and, if this FPDU fills a segment, more FPDUs of the
+ * same size. Return: false when no FPDU could be framed, or an additional FPDU has failed.
  */
 static bool frame(struct iwt_stream *st, u32 mss)
 	__must_hold(&st->lock)
@@ -299,8 +310,8 @@ static bool frame(struct iwt_stream *st, u32 mss)
 }
 
 /*
- * Maximum size of an FPDU, the unit: one segment; or, if FPDUs may be longer than a segment, the
- * number of whole segments that fit in a batch.
+ * Return: maximum size of an FPDU in bytes (the unit): the size of a segment; or, if FPDUs may be
+ * longer than a segment, the total size of all whole segments that fit in a batch.
  */
 static u32 unit(const struct iwt_tx *tx, u32 mss)
 {
@@ -322,7 +333,7 @@ static u32 segs_of_batch(struct iwt_tx *tx, u32 mss)
 	return tx->batch_segs;
 }
 
-/* Is there room in the unit under construction, or in the batch for another unit? */
+/* Is there room in the unit (see above) under construction, or for another unit in the batch? */
 static bool batch_open(const struct iwt_tx *tx, u32 unit)
 {
 	if (tx->n_chunks == IWT_TX_CHUNKS)
@@ -331,7 +342,7 @@ static bool batch_open(const struct iwt_tx *tx, u32 unit)
 }
 
 /**
- * iwt_tx_fill() - frame FPDUs until the batch is full or no work is left
+ * iwt_tx_fill() - frame FPDUs until the batch is full or no message can be sent
  * @st: stream; the socket lock and the stream lock are held
  */
 void iwt_tx_fill(struct iwt_stream *st)
@@ -360,8 +371,9 @@ void iwt_tx_fill(struct iwt_stream *st)
 	iwt_tx_let_go(tx);
 	drop_buf(tx);
 	/*
-	 * End the segment even if it is full: if TCP ended a segment elsewhere, at the edge of
-	 * the window, the next batch will again begin with a new segment.
+	 * Mark the end of the segment even if the segment is full. TCP may have ended an earlier
+	 * segment too early, at the edge of the window, so that later segments begin within an
+	 * FPDU. The mark makes the next batch begin with a new segment again.
 	 */
 	end_chunk(tx);
 	tx->room = 0;

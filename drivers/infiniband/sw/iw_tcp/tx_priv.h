@@ -10,9 +10,10 @@
 #include "tx.h"
 
 /*
- * Evaluate the result of passing bytes to TCP: @ret is the number of bytes that TCP accepted, or
- * -errno. -EPIPE does not mean that the connection is lost: after the FIN of this end the peer
- * may still send a request, whose Response can't be sent, and the peer must end the connection.
+ * Evaluate the result of passing bytes to TCP: @ret is the number of bytes that TCP has accepted,
+ * or -errno. -EPIPE does not mean that the connection is lost: after the FIN of this end the peer
+ * may still send a Read or Atomic Request, but this end can't send the Response. The peer must
+ * then end the connection.
  */
 static inline void iwt_tx_sent(struct iwt_tx *tx, int ret)
 {
@@ -20,7 +21,11 @@ static inline void iwt_tx_sent(struct iwt_tx *tx, int ret)
 		tx->lost = true;
 }
 
-/* Count the bytes of a batch that TCP has accepted. Return: false when bytes are left. */
+/*
+ * Count the bytes of a batch that TCP has accepted. @wanted: number of bytes that were passed to
+ * TCP. @taken: number of bytes that TCP has accepted. Return: false when TCP has not accepted all
+ * of them.
+ */
 static inline bool iwt_tx_taken(struct iwt_stream *st, u32 wanted, u32 taken)
 	__must_hold(&st->lock)
 {
@@ -85,7 +90,10 @@ static inline void iwt_tx_zc_drop(struct iwt_tx *tx)
 void iwt_tx_fill(struct iwt_stream *st)
 	__must_hold(&st->lock);
 
-/* Trace a framed FPDU. A separate function uses the stack that only the tracepoint needs. */
+/*
+ * Trace a framed FPDU. The tracepoint needs much stack, so a separate function,
+ * iwt_trace_framed(), is called only if the tracepoint is enabled.
+ */
 static inline void iwt_tx_trace_fpdu(const struct iwt_stream *st,
 				     const struct iwt_txplan *p)
 {

@@ -116,7 +116,7 @@ static bool begin_atomic(struct iwt_stream *st)
 	return true;
 }
 
-/* Does the operation allow the number and length of the elements? */
+/* Does the operation allow the number and length of the elements? Return: IB_WC_SUCCESS if so. */
 static enum ib_wc_status check_shape(const struct iwt_swqe *w, u32 len)
 {
 	bool inl = w->h.flags & IWT_WR_INLINE;
@@ -135,7 +135,7 @@ static enum ib_wc_status check_shape(const struct iwt_swqe *w, u32 len)
 	return IB_WC_SUCCESS;
 }
 
-/* Does the operation allow the list, and does the list allow the access? */
+/* Is the list valid for the operation, and is the access allowed? Return: IB_WC_SUCCESS if so. */
 static enum ib_wc_status check_list(struct iwt_stream *st, u32 len)
 	__must_hold(&st->lock)
 {
@@ -201,7 +201,10 @@ static bool is_local(u8 opcode)
 	       opcode == IWT_WR_BIND_MW;
 }
 
-/* No default, so that the compiler reports a missing case. */
+/*
+ * Prepare the message of the loaded work request. The switch has no default, so that the compiler
+ * reports a missing case. Return: false after an error.
+ */
 static bool begin_message(struct iwt_stream *st, u32 len)
 	__must_hold(&st->lock)
 {
@@ -235,7 +238,10 @@ static bool begin_message(struct iwt_stream *st, u32 len)
 	return iwt_tx_fail_wqe(st, IB_WC_LOC_QP_OP_ERR);
 }
 
-/* Turn the loaded work request into the current message. */
+/*
+ * Begin the message of the loaded work request, or execute the work request if it has no message.
+ * Return: false after an error.
+ */
 static bool begin_wqe(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -261,8 +267,9 @@ static bool begin_wqe(struct iwt_stream *st)
 }
 
 /*
- * May the loaded work request begin? A request with a fence waits for the Reads and atomic
- * operations before it. So does an invalidation, because it might invalidate their sink.
+ * May the loaded work request begin now? A request with a fence waits until all earlier Reads and
+ * atomic operations have finished. An invalidation waits in the same way, because it might
+ * invalidate the sink of such an operation. Reads and atomic operations wait if ORD was reached.
  */
 static bool wqe_ready(const struct iwt_stream *st)
 	__must_hold(&st->lock)
@@ -286,7 +293,10 @@ static void trace_start(struct iwt_stream *st)
 	trace_iwt_wr_start(st->ibqp, e->wr_id, e->opcode, e->len);
 }
 
-/* May the loaded work request begin? @fresh: it has just been read from the ring. */
+/*
+ * As wqe_ready(), but also trace and count. @fresh: the work request has just been read from the
+ * ring.
+ */
 static bool may_begin(struct iwt_stream *st, bool fresh)
 	__must_hold(&st->lock)
 {
@@ -324,7 +334,10 @@ static bool pick_wqe(struct iwt_stream *st)
 	return tx->what != IWT_TX_NOTHING;
 }
 
-/* Undo the start of a request until its pages are faulted in; it stays first in its queue. */
+/*
+ * The memory of an atomic operation of the peer is absent: undo the start of the operation, which
+ * stays first in its queue until the memory is present. Return: false.
+ */
 static bool put_back(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -338,8 +351,10 @@ static bool put_back(struct iwt_stream *st)
 }
 
 /*
- * Execute an atomic operation when its Response can be framed: then the requests before it are
- * answered (RFC 7306 7), and the operation is executed only once.
+ * Execute an atomic operation of the peer, and begin its Response. The operation is executed only
+ * now, when the Response can be framed: all earlier requests are already answered (RFC 7306 7),
+ * and the operation is executed only once. Return: false after an error, or when memory is
+ * absent.
  */
 static bool begin_atomic_resp(struct iwt_stream *st)
 	__must_hold(&st->lock)
@@ -417,7 +432,7 @@ static bool pick_term(struct iwt_tx *tx)
 }
 
 /**
- * iwt_tx_pick() - select the next message if there is no current one
+ * iwt_tx_pick() - select the next message, unless a message is already being framed
  * @st: stream; its lock is held
  *
  * DDP messages are never interleaved: the current message stays until it is finished.
@@ -447,7 +462,7 @@ bool iwt_tx_pick(struct iwt_stream *st)
 	return !tx->err && pick_response(st);
 }
 
-/* Is the current message the Write of a Write with immediate data? (RFC 7306 6) */
+/* Must an Immediate Data message follow the current message, a Write? (RFC 7306 6) */
 static bool imm_follows(const struct iwt_tx *tx)
 {
 	return tx->what == IWT_TX_WQE && tx->msg.ddp.tagged &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reading the payload of the current message, and failing if the access is denied. */
+/* Reading the payload of the current message, and ending the stream if the access is denied. */
 #include "tx_priv.h"
 
 #include "mr.h"
@@ -34,7 +34,7 @@ bool iwt_tx_fail_wqe(struct iwt_stream *st, enum ib_wc_status status)
 	return iwt_tx_fail(st, IWT_ERR_LOCAL);
 }
 
-/* The rest of the current list element, or of the Read Response. */
+/* The memory from the present position to the end of the list element or the Read Response. */
 struct rest {
 	u32 stag;
 	u64 addr;
@@ -54,8 +54,9 @@ static struct rest rest_of(const struct iwt_tx *tx)
 }
 
 /*
- * The lookup of the current piece has checked the access to the whole rest, which begins with
- * this piece. While the region is held, the access can't be revoked.
+ * The lookup of the current piece has checked the access to the whole rest (struct rest). While
+ * the engine holds the region, nobody can revoke the access, so checked_piece() need not check
+ * again.
  */
 static void note_checked(struct iwt_tx *tx)
 {
@@ -64,7 +65,7 @@ static void note_checked(struct iwt_tx *tx)
 	tx->src_checked = mr && mr->stag == rest_of(tx).stag;
 }
 
-/* Find the next piece without a check. Return: false if a new lookup and check are needed. */
+/* Find the next piece without a check. Return: false if a new lookup and check are necessary. */
 static bool checked_piece(struct iwt_tx *tx)
 {
 	struct iwt_hold *hold = &tx->src_hold;
@@ -82,7 +83,10 @@ static bool checked_piece(struct iwt_tx *tx)
 	return true;
 }
 
-/* Find the next piece of a Read Response: the access to the whole rest must still be allowed. */
+/*
+ * Find the next piece of a Read Response; the access to the whole rest must still be allowed.
+ * Return: as iwt_tx_next_piece().
+ */
 static bool response_piece(struct iwt_stream *st)
 {
 	struct iwt_tx *tx = &st->tx;
@@ -127,10 +131,10 @@ static bool wqe_piece(struct iwt_stream *st)
  * iwt_tx_next_piece() - find the next contiguous payload of the message
  * @st: stream; its lock is held, and the last piece is used up
  *
- * The piece has tx->src_len bytes at tx->src.
+ * Sets tx->src to the address of the piece, and tx->src_len to its length in bytes.
  *
- * Return: false when access is denied, and tx->err is set; or when the pages must be faulted in
- * first.
+ * Return: true if there is a piece; false when the access is denied: then tx->err is set; false,
+ * too, when the memory is absent, and must be made present first.
  */
 bool iwt_tx_next_piece(struct iwt_stream *st)
 {
@@ -160,7 +164,8 @@ bool iwt_tx_next_piece(struct iwt_stream *st)
  * @to: destination
  * @len: number of bytes
  *
- * A region is looked up and checked once for each piece, and held until iwt_tx_let_go().
+ * The engine looks up and checks a region when it needs a new piece, and holds the region until
+ * iwt_tx_let_go().
  *
  * Return: as iwt_tx_next_piece().
  */

@@ -17,10 +17,10 @@
 /**
  * struct iwt_zc - the batches of one queue pair that TCP refers to
  * @lock: innermost lock; acquired in any context in which the network frees an skb
- * @ref: references of the queue pair and of each batch
+ * @ref: number of references: one of the queue pair, and one of each batch
  * @wake: called when the oldest batch is released; NULL after iwt_zc_mute() or iwt_zc_close()
  * @ctx: argument of @wake
- * @closed: the queue pair no longer exists: release() frees the batch
+ * @closed: the queue pair no longer exists, so release() frees each batch
  * @in_flight: batches that iwt_zc_released_seq() has not yet removed, in order
  * @last_seq: number of the last batch
  * @released_seq: number of the last batch that was released together with all earlier batches
@@ -60,9 +60,10 @@ static void free_batch(struct iwt_zc_batch *b)
 }
 
 /*
- * Mark a batch as released after its last reference was dropped. The network may free an skb in
- * any context and with any lock held, including those of this queue pair and its socket. So this
- * function only sets a flag and calls @wake.
+ * The last reference to a batch was dropped: mark the batch as released. The kernel may free an
+ * skb in any context and with any lock held, including the locks of this queue pair and its
+ * socket. So this function only sets a flag and calls @wake, which queues work; after
+ * iwt_zc_close() it frees the batch instead.
  */
 static void release(struct iwt_zc_batch *b)
 {
@@ -108,8 +109,8 @@ void iwt_zc_exit(void)
 
 /**
  * iwt_zc_new() - allocate the object of a queue pair
- * @wake: called when iwt_zc_released_seq() has a new number to return: in any context,
- *	with any lock held, so it must only queue work; not called after iwt_zc_mute()
+ * @wake: called when iwt_zc_released_seq() would return a new number: in any context and with any
+ *	lock held, so @wake must only queue work; not called after iwt_zc_mute()
  * @ctx: argument of @wake
  *
  * May sleep.
@@ -157,7 +158,7 @@ static void free_all(struct list_head *batches)
 }
 
 /**
- * iwt_zc_mute() - stop calling @wake
+ * iwt_zc_mute() - stop calling the function @wake of iwt_zc_new()
  * @zc: object, or NULL
  *
  * Any context.
@@ -174,8 +175,8 @@ void iwt_zc_mute(struct iwt_zc *zc)
 }
 
 /**
- * iwt_zc_close() - release the object of a queue pair; no batch is being framed
- * @zc: object, or NULL; the caller must not use it afterwards
+ * iwt_zc_close() - release the object of a queue pair that frames no batch any more
+ * @zc: object, or NULL; the caller must not use the object afterwards
  *
  * Batches that are still in flight are freed when TCP releases them. Any context.
  */
@@ -231,15 +232,16 @@ struct iwt_zc_batch *iwt_zc_get(struct iwt_zc *zc)
 }
 
 /**
- * iwt_zc_add() - add a piece for TCP to refer to
- * @b: batch, not sent
+ * iwt_zc_add() - add a piece of memory, to which TCP will refer
+ * @b: batch that was not passed to TCP yet
  * @page: page that TCP may refer to (sendpage_ok())
  * @off: offset in the page
  * @len: number of bytes
  *
- * If the bytes follow the last piece in the same large page, they extend that piece, as TCP does.
+ * If the bytes follow the last piece in the same compound page, this function extends the last
+ * piece, as TCP does.
  *
- * Return: false when the batch has no room for another piece.
+ * Return: true; false when the batch has no room for another piece.
  */
 bool iwt_zc_add(struct iwt_zc_batch *b, struct page *page, u32 off, u32 len)
 {
@@ -262,7 +264,7 @@ bool iwt_zc_add(struct iwt_zc_batch *b, struct page *page, u32 off, u32 len)
 
 /**
  * iwt_zc_cut() - remove the bytes that were added last
- * @b: batch, no byte of it sent
+ * @b: batch of which no byte was passed to TCP yet
  * @bytes: number of bytes to keep
  */
 void iwt_zc_cut(struct iwt_zc_batch *b, u32 bytes)
@@ -281,8 +283,9 @@ void iwt_zc_cut(struct iwt_zc_batch *b, u32 bytes)
 }
 
 /**
- * iwt_zc_sent() - drop the engine's reference: TCP has the whole batch, or will never get it
- * @b: batch; may be freed
+ * iwt_zc_sent() - drop the engine's reference to a batch
+ * @b: batch that TCP has accepted completely, or will never get; the caller must not use the
+ *	batch afterwards
  *
  * Any context.
  */
@@ -299,10 +302,10 @@ void iwt_zc_sent(struct iwt_zc_batch *b)
  * iwt_zc_released_seq() - up to which batch has TCP released the memory?
  * @zc: object, or NULL; the lock of the stream is held
  *
- * Frees the batches up to that one.
+ * This function frees all batches up to the batch whose number it returns.
  *
  * Return: number, modulo 2^32, of the last batch that is released together with all earlier
- * batches; IWT_FIRST before the first one; 0 without an object.
+ * batches; IWT_FIRST if there is no such batch; 0 without an object.
  */
 u32 iwt_zc_released_seq(struct iwt_zc *zc)
 {

@@ -3,9 +3,9 @@
  * Memory of work requests that TCP refers to instead of copying it.
  *
  * TCP may have to retransmit bytes until the peer acknowledges them, and a network card may read
- * them even later. So such a work request is completed only when TCP has released the memory:
- * when every skb that refers to it, and every clone of such an skb, is freed, because the bytes
- * were acknowledged or because the connection has ended.
+ * the bytes even later. So such a work request is completed only when TCP has released the
+ * memory: that is, when every skb that refers to the memory, and every clone of such an skb, is
+ * freed, because the bytes were acknowledged or because the connection has ended.
  *
  * The bytes that are passed to TCP together are a batch. Batches are numbered in the order in
  * which they were begun; a work request is done when its last batch and all earlier batches are
@@ -22,8 +22,8 @@
 struct iwt_zc;
 
 /*
- * Maximum number of pieces of a batch: enough for the largest FPDU, with header and trailer, if
- * its pages are not contiguous.
+ * Maximum number of pieces of a batch: enough for the largest FPDU, with header and trailer, even
+ * if its pages are not contiguous.
  */
 #define IWT_ZC_PIECES		20
 /* Maximum number of pieces in one skb of TCP. */
@@ -33,15 +33,15 @@ struct iwt_zc;
  * struct iwt_zc_batch - bytes that are passed to TCP together
  * @ubuf: object that TCP's skbs refer to; one reference for each skb, and one of the engine
  *	until iwt_zc_sent()
- * @zc: object of the queue pair; a reference
+ * @zc: object of the queue pair; the batch holds a reference to it
  * @node: entry in the list of @zc
  * @seq: number, in the order of iwt_zc_get()
- * @released: all references were dropped; guarded by the lock of @zc
+ * @released: all references to @ubuf were dropped; guarded by the lock of @zc
  * @n: number of pieces
  * @bytes: number of bytes in the pieces
  * @by_ref: number of these bytes that are memory of the consumer
  * @sent: number of bytes that TCP has accepted
- * @piece: the pieces; with a reference to each page until iwt_zc_sent()
+ * @piece: the pieces; the batch holds a reference to each page until iwt_zc_sent()
  *
  * Until iwt_zc_sent() the transmit engine owns all fields except @released.
  */

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Framing messages whose payload TCP refers to: only headers and trailers are copied.
+ * Framing by reference (zero copy): TCP refers to the payload in the memory of the consumer, and
+ * only headers, trailers and short pieces of payload are copied.
  *
- * This way is not used with CRC: if the consumer changed its memory too early, retransmitted
- * bytes would differ from the bytes of which the CRC was computed.
+ * Zero copy is not used with CRC: if the consumer changed its memory too early, retransmitted
+ * bytes would differ from the bytes of which the CRC was computed. Zero copy is not used with
+ * markers either, because markers would divide the payload into short pieces.
  *
- * This way is not used for Read Responses: the owner of the source memory gets no completion for
+ * Zero copy is not used for Read Responses: the owner of the source memory gets no completion for
  * a Response. The owner may revoke the peer's access at any time and use the memory for other
  * data, which the peer must not receive.
  */
@@ -20,12 +22,12 @@
 #include "tx_buf.h"
 #include "tx_zc.h"
 
-/* With IWT_ZEROCOPY_AUTO: minimum payload of an FPDU, and of a message. */
+/* With IWT_ZEROCOPY_AUTO: minimum payload, in bytes, of an FPDU, and of a message. */
 #define MIN_FPDU	(4 << 10)
 #define MIN_MSG		(32 << 10)
-/* Minimum length of a piece that TCP refers to; shorter pieces are always copied. */
+/* Minimum length, in bytes, of a piece of payload to refer to; shorter pieces are copied. */
 #define MIN_PIECE	1024
-/* Preferred room in a buffer for headers, trailers and short pieces. */
+/* Minimum room, in bytes, in a new buffer for headers, trailers and short pieces. */
 #define MIN_ROOM	2048
 
 /* State to restore when an FPDU can't be framed. */
@@ -36,7 +38,7 @@ struct undo {
 	u32 by_ref;
 };
 
-/* Minimum payload of an FPDU that is framed by reference. */
+/* Return: minimum payload, in bytes, of an FPDU that is framed by reference. */
 static u32 least(const struct iwt_tx *tx)
 {
 	return tx->zerocopy == IWT_ZEROCOPY_AUTO ? MIN_FPDU : MIN_PIECE;
@@ -45,9 +47,9 @@ static u32 least(const struct iwt_tx *tx)
 /**
  * iwt_tx_zc_wanted() - should the current message be sent by reference?
  * @st: stream; the socket lock and the stream lock are held
- * @fit: maximum size of an FPDU
+ * @fit: maximum size of an FPDU in bytes
  *
- * Return: true to send by reference.
+ * Return: true if so.
  */
 bool iwt_tx_zc_wanted(struct iwt_stream *st, u32 fit)
 {
@@ -75,7 +77,7 @@ static struct iwt_txbuf *find_buf(struct iwt_tx *tx)
 	return tx->buf && iwt_txbuf_room(tx->buf) ? tx->buf : NULL;
 }
 
-/* Add bytes by copying them. */
+/* Copy bytes into a buffer, and add them to the batch. Return: false without room or memory. */
 static bool put_octets(struct iwt_tx *tx, const u8 *from, u32 len)
 {
 	while (len) {
@@ -95,7 +97,10 @@ static bool put_octets(struct iwt_tx *tx, const u8 *from, u32 len)
 	return true;
 }
 
-/* Add bytes of one page: a pinned page of a process, or any memory of a kernel consumer. */
+/*
+ * Add bytes of one page: a pinned page of a process, or any memory of a kernel consumer. The
+ * bytes are copied if TCP can't refer to the page. Return: false without room or memory.
+ */
 static bool put_page_part(struct iwt_stream *st, const u8 *from, u32 len)
 	__must_hold(&st->lock)
 {
@@ -113,7 +118,7 @@ static bool put_page_part(struct iwt_stream *st, const u8 *from, u32 len)
 	return iwt_zc_add(st->tx.zcb, page, offset_in_page(from), len);
 }
 
-/* Add contiguous bytes of a region. */
+/* Add contiguous bytes of a region. Return: false without room or memory. */
 static bool put_piece(struct iwt_stream *st, const u8 *from, u32 len)
 	__must_hold(&st->lock)
 {
@@ -148,7 +153,10 @@ static bool put_payload(struct iwt_stream *st, u32 len)
 	return true;
 }
 
-/* Frames one FPDU of the current message. Return: false without room or access. */
+/*
+ * Frame one FPDU of the current message. Return: false without room or memory, or if the payload
+ * can't be read.
+ */
 static bool zc_put_fpdu(struct iwt_stream *st, u32 mulpdu)
 	__must_hold(&st->lock)
 {
@@ -179,7 +187,7 @@ static bool zc_put_fpdu(struct iwt_stream *st, u32 mulpdu)
 	return false;
 }
 
-/* Has the batch room for another FPDU, in the same skb of TCP? */
+/* Does the batch have room for another FPDU, within one skb of TCP? */
 static bool zc_has_room(const struct iwt_tx *tx, u32 fit)
 {
 	u32 pieces = fit / PAGE_SIZE + 3;
@@ -191,12 +199,12 @@ static bool zc_has_room(const struct iwt_tx *tx, u32 fit)
 /**
  * iwt_tx_zc_fill() - frame a batch of the current message by reference
  * @st: stream; the socket lock and the stream lock are held, and all framed bytes are sent
- * @fit: maximum size of an FPDU
+ * @fit: maximum size of an FPDU in bytes
  *
- * The batch ends at the end of the message or before.
+ * The batch contains a part of one message, or the whole message.
  *
- * Return: false when no FPDU was framed although no error occurred: then the caller must copy
- * the message.
+ * Return: true when FPDUs were framed, or an error occurred (tx->err); false when no FPDU was
+ * framed, without an error: then the caller must frame the message by copying.
  */
 bool iwt_tx_zc_fill(struct iwt_stream *st, u32 fit)
 {
