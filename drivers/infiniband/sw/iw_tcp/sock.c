@@ -563,7 +563,7 @@ void iwt_sock_exit(void)
 {
 	/* the work item that dropped the last reference to the module may still be running */
 	flush_workqueue(sock_wq);
-	/* work items that wait for a grace period (end_work) enter the workqueue only now */
+	/* an end_work that waits for a grace period is not queued yet: wait until it is queued */
 	rcu_barrier();
 	iwt_sock_ulp_exit();
 	destroy_workqueue(sock_wq);

@@ -66,7 +66,7 @@ void iwt_sock_ask(struct sock *sk)
 }
 
 /**
- * iwt_sock_unanswered() - is a retransmission or a probe of TCP without an answer?
+ * iwt_sock_unanswered() - has the peer not answered TCP's last retransmission or probe yet?
  * @s: socket
  *
  * A peer that only keeps its window closed does answer TCP's probes. Any context; the result may

@@ -14,9 +14,9 @@
 /*
  * Make @skb the current skb. The sequence ranges of consecutive skbs in the receive queue may
  * overlap: when an skb closes a gap, TCP queues the skbs that arrived out of order behind this
- * skb, even if it contains some of their bytes. As in tcp_recvmsg(), each skb is read from the
- * sequence number where the previous skb ended. Return: false if bytes are missing between the
- * previous skb and @skb, which TCP prevents.
+ * skb, even if the ranges overlap. As in tcp_recvmsg(), each skb is read from the sequence number
+ * where the previous skb ended. Return: false if bytes are missing between the previous skb and
+ * @skb, which TCP prevents.
  */
 static bool enter_buffer(struct iwt_sock_cursor *cur, const struct sk_buff *skb)
 {

@@ -52,7 +52,7 @@ static void set_memcg(struct sock *sk, struct mem_cgroup *memcg)
  * @sk: socket of this module, locked or not visible to other contexts
  * @owner: its owner
  *
- * Memory that TCP already holds was not charged to @owner, but TCP would uncharge @owner when it
+ * Memory that TCP already holds was not charged to @owner, but TCP would uncharge @owner when TCP
  * frees this memory.
  *
  * Return: true if the owner is set; false if TCP holds memory for the socket: then nothing has

@@ -62,7 +62,7 @@ struct iwt_sock_work {
  * @aside.begins: the first byte of @aside.mem was the first byte of a segment
  * @run_wanted: the owner must run the engines when it releases the socket
  * @run_work: two work items that run the engines; a run is queued by run_work[@run_by] only
- * @run_by: index into @run_work; iwt_sock_run_here() changes the index, because the other work
+ * @run_by: index into @run_work; iwt_sock_run_here() changes the index, because the former work
  *	item may still be running on another processor
  * @retry_work: runs the engines later, if memory was missing or a task outside of this driver
  *	owned the socket

@@ -135,7 +135,7 @@ u32 iwt_sock_count_begins(const struct iwt_sock *s, const struct iwt_sock_cursor
  * three possible reasons: TCP has no memory, and then accepts a segment only into an empty queue;
  * the receive buffer is full, because bytes that were read share memory with bytes that were not
  * read; or the receive buffer is smaller than the FPDU. In all these cases TCP calls
- * ->data_ready, even if fewer bytes have arrived than iwt_sock_await() has set
+ * ->data_ready, even if fewer bytes have arrived than were requested by iwt_sock_await()
  * (tcp_epollin_ready()).
  */
 static bool is_closed(const struct iwt_sock *s)

@@ -81,9 +81,9 @@ static void queue_run(struct iwt_sock *s)
 
 /*
  * Run the engines now. The function waits for the spinlock, but not for long: if another
- * processor holds the spinlock, it receives a segment, which takes less time than handing the run
- * over to that processor. Return: true if the engines have used up their budget and have more to
- * do, and @go_on is true: then the caller must call this function again.
+ * processor holds the spinlock, that processor receives a segment, which takes less time than
+ * handing the run over to that processor. Return: true if @go_on is true and the engines have
+ * used up their budget: then the caller must call this function again.
  *
  * After cancel_work() the engines must always run: while cancel_work() examines the work item,
  * queue_work() on another processor does nothing, because the item seems to be pending, even if

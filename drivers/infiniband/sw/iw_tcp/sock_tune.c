@@ -35,10 +35,10 @@
  * rate (2^-10 s, tcp_small_queue_check()), since network cards report completed sends late.
  * Without a network card, megabytes would wait for a receiver on the same processor: these bytes
  * would be evicted from the cache before the receiver reads them, and TCP would not release the
- * buffers of tx_buf.c in time for reuse. An eighth of that time is enough: 2^-13 s.
+ * buffers of tx_buf.c in time for reuse. An eighth of a millisecond is enough: 2^-13 s.
  */
 #define NEAR_SHIFT	13
-/* Maximum unsent bytes in TCP without a network card; by default only memory limits them. */
+/* Maximum number of unsent bytes in TCP if no network card sends; TCP's default is no limit. */
 #define NEAR_UNSENT	(128 << 10)
 
 /*
@@ -116,9 +116,9 @@ static bool is_near(const struct iwt_sock *s)
  * @s: socket, lock held
  *
  * To be called before sending. This function does not detect a new route in the rare case that
- * its struct dst_entry has the same address in memory as that of the last route. Without this
- * function ->nic and ->near stay false: TCP keeps its own limits, the engine uses the frame
- * buffers for a far host, and zerocopy=auto copies.
+ * the struct dst_entry of the new route has the same address in memory as the struct dst_entry of
+ * the last route had. Without this function ->nic and ->near stay false: TCP keeps its own
+ * limits, the engine uses the frame buffers for a far host, and zerocopy=auto copies.
  */
 void iwt_sock_follow_route(struct iwt_sock *s)
 {

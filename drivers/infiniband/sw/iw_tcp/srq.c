@@ -120,8 +120,9 @@ int iwt_srq_post(struct iwt_srq *srq, const struct ib_recv_wr *wr,
  *
  * Any context that may take a spinlock; the lock of the stream is held.
  *
- * Return: 1 when a receive was taken, 0 when the queue is empty, -EINVAL when the index or the
- * list is invalid: the queue has failed for good, and all streams that use it have to end.
+ * Return: 1 when a receive was taken; 0 when the queue is empty; -EINVAL when the producer index
+ * or the list is invalid: then the queue has failed for good, and all streams that use the queue
+ * have to end.
  */
 int iwt_srq_next(struct iwt_srq *srq, struct iwt_rwqe *wqe)
 {
@@ -225,12 +226,12 @@ static u32 first_left(struct iwt_srq *srq)
 }
 
 /**
- * iwt_srq_move() - replace the ring, and copy the posted receives to the new one in order
+ * iwt_srq_move() - replace the ring, and copy the posted receives to the new ring in order
  * @srq: queue; srq->change is held. A process must not post meanwhile; a kernel consumer may
  * @mem: memory of the new ring, zeroed
  * @entries: size of the new ring, a power of two
- * @limit: new limit, or NULL to keep the present limit; the present limit never exceeds the
- *	number of posted receives, and so not the size of the new ring
+ * @limit: new limit, or NULL to keep the present limit; the new ring is large enough for the
+ *	present limit, which never exceeds the number of posted receives
  *
  * Streams may take receives meanwhile. May sleep.
  *
@@ -261,7 +262,7 @@ int iwt_srq_move(struct iwt_srq *srq, void *mem, u32 entries, const u32 *limit)
 /**
  * iwt_srq_query() - read the size and the limit of the queue
  * @srq: queue
- * @attr: receives them
+ * @attr: receives the size and the limit
  *
  * Any context.
  */

@@ -68,7 +68,10 @@ static void free_counter(struct counter *c)
 	kfree(c);
 }
 
-/* Memory is charged to the calling process: in auto mode, the creator of the queue pair. */
+/*
+ * Create the driver's part of a counter. The memory is charged to the calling process, which in
+ * auto mode is the creator of the queue pair. Return: NULL without memory.
+ */
 static struct counter *make_counter(struct rdma_counter *counter)
 {
 	struct iwt_dev *dev = to_iwt_dev(counter->device);
@@ -166,8 +169,8 @@ int iwt_counter_unbind_qp(struct ib_qp *ibqp, u32 port)
  * @qp: queue pair after iwt_qp_end()
  *
  * RDMA core has already unbound the queue pair from its counter. But another thread may have
- * bound the queue pair again since. Then RDMA core never frees that counter, and the queue pair
- * must not use the counter any more.
+ * bound the queue pair to a counter again since then. RDMA core never frees this counter, and the
+ * queue pair must not use the counter any more.
  */
 void iwt_counter_leave(struct iwt_qp *qp)
 {

@@ -70,7 +70,7 @@ enum iwt_tx_term {
  * @dry: the batch ended because there was no other message to send
  * @lost: TCP will accept no more bytes
  * @src_checked: the access to the rest of the current list element, or of the Read Response, was
- *	checked, and @src_hold holds its region
+ *	checked, and the region is held in @src_hold
  * @ended: the last bytes of one or more work requests are framed, and TCP has not accepted all
  *	framed bytes
  * @zerocopy: when TCP may refer to payload in the consumer's memory: the link's setting; with CRC
@@ -99,8 +99,8 @@ enum iwt_tx_term {
  * @blocked: number of times that TCP did not accept all bytes of a batch
  * @fpdus: number of FPDUs framed for this batch
  * @segs: number of segments that begin with one of these FPDUs
- * @room: bytes left in the segment under construction, or, if FPDUs may be longer than
- *	a segment, in the batch; 0 when no segment is under construction
+ * @room: number of bytes left in the segment under construction; with @large, number of bytes
+ *	left in the batch; 0 when no segment is under construction
  * @mss: segment size for which @batch_segs was computed
  * @batch_segs: number of segments of the largest batch
  * @stream_pos: position of the next octet in the stream, modulo 2^32, for markers
@@ -244,8 +244,8 @@ struct iwt_reply_spin {
  *	socket lock if both are held
  * @dev: device
  * @ibqp: queue pair, for completions and tracepoints
- * @stats: counters of the stream: those of @dev, or those of the rdma counter to which the
- *	queue pair is bound; stats_qp.c changes the pointer
+ * @stats: counters of the stream: the counters of @dev, or of the rdma_counter to which the queue
+ *	pair is bound; stats_qp.c changes the pointer
  * @actor: PD and stream for which local memory is accessed
  * @sends: the state of the queue pair allows sending work requests and Responses; written by
  *	qp.c, read in any context

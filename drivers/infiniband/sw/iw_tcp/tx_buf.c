@@ -328,7 +328,7 @@ static struct iwt_txbuf *jump(struct txbufs *c, u32 i, u32 min)
  *
  * The function tries, in this order: the buffer that was used last; the first buffer, so that no
  * more buffers are in use than necessary; the next buffer, whose last use is the longest ago; and
- * the buffer behind the buffers that were used before the last jump. If no buffer of these has
+ * the buffer behind the buffers that were used before the last jump. If none of these buffers has
  * room, because TCP still refers to their pages, the next buffer gets a new page. When memory is
  * short, a new page may be smaller than @min; if no page can be allocated, any other buffer with
  * room is used. Bottom halves are off; never sleeps.

@@ -63,10 +63,10 @@ static void end_segment(struct iwt_tx *tx)
 }
 
 /*
- * Return: maximum length of the next ULPDU, in bytes: the ULPDU must fit in the rest of the
- * segment under construction, or else begins a new segment. So each segment begins with an FPDU
- * and contains only whole FPDUs (RFC 5044 4.5, 5.1). If the rest is smaller than the smallest
- * MULPDU, the rest is used only if the remaining message fits in it.
+ * Return: maximum length of the next ULPDU, in bytes. The ULPDU either fits in the rest of the
+ * segment under construction, or begins a new segment. So each segment begins with an FPDU and
+ * contains only whole FPDUs (RFC 5044 4.5, 5.1). If the rest of the segment is smaller than the
+ * smallest MULPDU, it is used only for a message that fits in it.
  */
 static u32 mulpdu_now(struct iwt_tx *tx, u32 mss)
 {
@@ -119,8 +119,8 @@ static bool put_plain(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 }
 
 /*
- * As put_plain(), with markers. A marker always stands in front of an octet of the FPDU. Not
- * inline, so that FPDUs without markers need no stack for the markers.
+ * As put_plain(), with markers. Each marker precedes an octet of the FPDU, so no FPDU ends with a
+ * marker. The function is not inline, so that FPDUs without markers need no stack for markers.
  */
 static noinline bool put_marked(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 	__must_hold(&st->lock)

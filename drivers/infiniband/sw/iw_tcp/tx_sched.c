@@ -309,7 +309,10 @@ static bool may_begin(struct iwt_stream *st, bool fresh)
 	return false;
 }
 
-/* Start requests of the send queue until one of them is the current message. */
+/*
+ * Start requests of the send queue until one of these requests is the current message. Return:
+ * false if there is no such request, or after an error.
+ */
 static bool pick_wqe(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
