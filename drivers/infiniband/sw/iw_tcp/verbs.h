@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The verbs: ib_device operations. They check, translate and call lower layers. */
+/*
+ * The verbs: ib_device operations. Each function checks and translates its arguments, and calls
+ * the lower layers.
+ */
 #ifndef IWT_VERBS_H
 #define IWT_VERBS_H
 

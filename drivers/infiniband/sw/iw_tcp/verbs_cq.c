@@ -26,8 +26,9 @@ static int answer_cq(struct iwt_cq *cq, u64 offset, struct ib_udata *udata)
 }
 
 /*
- * Allocate the ring, and count the queue against the device's limit. The ring of a process has
- * bits after its entries (wake_cqpoll.c).
+ * Allocate the ring, and count the queue against the device's limit. If the ring belongs to a
+ * process, the bits of the queue pairs with deferred posts follow the entries (wake_cqpoll.c).
+ * @offset: set to the offset at which the process maps the ring.
  */
 static int alloc_cq_ring(struct iwt_cq *cq, struct ib_ucontext *uc, u32 entries,
 			 u64 *offset)
@@ -76,7 +77,10 @@ static s64 raw_offset(void)
 	return timespec64_to_ns(&ts);
 }
 
-/* Timestamps are for processes only: struct ib_wc of a kernel consumer has no timestamp. */
+/*
+ * Only a process may request timestamps: struct ib_wc, which a kernel consumer polls, has no
+ * timestamp.
+ */
 static int set_flags(struct iwt_cq *cq, u32 flags)
 {
 	u32 known = cq->user ? IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION : 0;
@@ -92,9 +96,9 @@ static int set_flags(struct iwt_cq *cq, u32 flags)
 
 /**
  * iwt_create_cq() - verbs: create a completion queue
- * @ibcq: completion queue, allocated by the core
- * @attr: size, vector and flags
- * @attrs: attributes of the process's request, or NULL
+ * @ibcq: completion queue, allocated by RDMA core
+ * @attr: size and flags; the completion vector is ignored
+ * @attrs: attributes of the process's request, or NULL for a kernel consumer
  *
  * May sleep.
  *
@@ -141,7 +145,7 @@ int iwt_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 /**
  * iwt_destroy_cq() - verbs: destroy a completion queue
  * @ibcq: completion queue, which no queue pair uses any more
- * @udata: private data of the process, or NULL
+ * @udata: unused
  *
  * May sleep.
  *
@@ -153,7 +157,10 @@ int iwt_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 
 	iwt_cqpoll_end(cq);
 	iwt_cq_quiesce(cq);
-	/* after removal of the device, the process may still poll its mapping */
+	/*
+	 * If the queue is destroyed because the device is removed, the process may still poll its
+	 * mapping: let the poll fail.
+	 */
 	if (cq->user)
 		iwt_cq_set_flag(cq, IWT_RING_OVERRUN, true);
 	free_ring(cq);
@@ -170,7 +177,7 @@ static int resize_of_process(struct iwt_cq *cq, u32 cqe, struct ib_udata *udata)
 
 	if (err)
 		return err;
-	/* the process can't switch to the new ring without the complete answer */
+	/* the process can't switch to the new ring without the complete response */
 	if (udata->outlen < sizeof(resp))
 		return -EINVAL;
 	err = iwt_cq_resize(cq, &uc->ibuc, cqe, &resp);
@@ -186,12 +193,13 @@ static int resize_of_process(struct iwt_cq *cq, u32 cqe, struct ib_udata *udata)
  * iwt_resize_cq() - verbs: change the size of a completion queue
  * @ibcq: queue
  * @cqe: minimum number of entries
- * @udata: private data of the process: struct iwt_resize_cq_resp out; NULL for a kernel
- *	consumer, in kernels that let kernel consumers resize
+ * @udata: private data of the process; struct iwt_resize_cq_resp is the response. NULL for a
+ *	kernel consumer; only some kernels allow a kernel consumer to resize a queue
  *
  * May sleep.
  *
- * Return: 0 or -errno, see iwt_cq_resize().
+ * Return: 0, -EINVAL if @cqe is out of range, or another error: see iwt_cq_resize() and
+ * iwt_udata_known().
  */
 int iwt_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 {
@@ -205,9 +213,9 @@ int iwt_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 }
 
 /**
- * iwt_modify_cq() - verbs: moderate events
+ * iwt_modify_cq() - verbs: set the moderation of events
  * @ibcq: queue
- * @count: completions for one event
+ * @count: number of completions for which one event is raised
  * @period: maximum delay of the event in microseconds; with a @period of 0 or a @count below 2,
  *	events are not delayed
  *
@@ -223,7 +231,7 @@ int iwt_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 
 /**
  * iwt_poll_cq() - verbs: poll completions
- * @ibcq: queue of a kernel consumer; a process reads its ring
+ * @ibcq: queue of a kernel consumer; a process reads its ring itself
  * @n: number of elements of @wc
  * @wc: set to the completions
  *
@@ -238,12 +246,13 @@ int iwt_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 
 /**
  * iwt_req_notify_cq() - verbs: request one event
- * @ibcq: queue of a kernel consumer; a process calls IWT_METHOD_CQ_ARM
- * @flags: kind of completions that the event is requested for
+ * @ibcq: queue of a kernel consumer; a process stores the arm word of its ring itself, or calls
+ *	IWT_METHOD_CQ_ARM
+ * @flags: IB_CQ_SOLICITED or IB_CQ_NEXT_COMP, and perhaps IB_CQ_REPORT_MISSED_EVENTS
  *
  * Any context.
  *
- * Return: 1 if completions are already in the queue and @flags has
+ * Return: 1 if completions are already in the queue and @flags contains
  * IB_CQ_REPORT_MISSED_EVENTS, else 0.
  */
 int iwt_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Methods of the private ABI: delayed startup of MPA on a socket of a process. */
+/*
+ * The driver's own uverbs methods for delayed startup: MPA on a TCP socket of a process
+ * (RFC 5044 7.1.3; cm_delayed.c).
+ */
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
@@ -12,7 +15,10 @@
 #define UVERBS_MODULE_NAME iw_tcp
 #include <rdma/uverbs_named_ioctl.h>
 
-/* Get an optional attribute's data; the core frees the data when the call ends. */
+/*
+ * Get an optional attribute's data, which RDMA core frees when the call ends. Without the
+ * attribute, *@p and *@len do not change. Return: 0 or -errno.
+ */
 static int get_octets(struct uverbs_attr_bundle *attrs, u16 id, const u8 **p,
 		      u32 *len)
 {
@@ -57,7 +63,7 @@ static int get_param(struct uverbs_attr_bundle *attrs, struct iwt_delayed *a)
 	return uverbs_get_raw_fd(&a->fd, attrs, IWT_ATTR_MPA_FD);
 }
 
-/* Get the attributes that all methods on a queue pair have. */
+/* Get the attributes that all methods of a queue pair have. Return: 0 or -errno. */
 static int get_delayed(struct uverbs_attr_bundle *attrs, struct iwt_delayed *a)
 {
 	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,
@@ -83,8 +89,8 @@ static int put_frame(struct uverbs_attr_bundle *attrs, u16 id, const u8 *frame,
 }
 
 /*
- * The macros of the core derive the names of the functions and of their variables from the id of
- * the method.
+ * UVERBS_HANDLER() and the other macros of RDMA core derive the names of functions and variables
+ * from the id of the method.
  */
 static int UVERBS_HANDLER(IWT_METHOD_MPA_REQUEST)(struct uverbs_attr_bundle *attrs)
 {

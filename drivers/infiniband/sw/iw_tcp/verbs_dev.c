@@ -16,7 +16,7 @@
 
 /* "iwt" in ASCII: a software device has no hardware vendor. */
 #define VENDOR_ID	0x697774
-/* Features that a process may use, if its provider supports them. */
+/* Features that the driver supports. A process may use a feature if its provider supports it. */
 static const u64 features = IWT_FEATURE_RFC7306
 #ifdef CONFIG_INFINIBAND_IW_TCP_POLLING
 			    | IWT_FEATURE_DEFERRED
@@ -44,8 +44,8 @@ static void set_odp_caps(struct ib_device_attr *attr)
 /**
  * iwt_query_device() - ib_device operation query_device
  * @ibdev: device
- * @attr: filled in; zeroed by the core
- * @udata: private data of the process, must be zero; may be NULL
+ * @attr: attributes that this function fills in; RDMA core has zeroed them
+ * @udata: private data of the process, which must be zero; NULL for a kernel consumer
  *
  * May sleep.
  *
@@ -70,7 +70,7 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 	set_odp_caps(attr);
 #endif
-	/* CPU instructions perform the operations, so they are atomic for programs, too */
+	/* the driver uses atomic instructions of the CPU: atomic also with respect to programs */
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->masked_atomic_cap = IB_ATOMIC_GLOB;
 
@@ -99,7 +99,7 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_pd = IWT_MAX_PD;
 	attr->max_mr = IWT_MAX_MR;
 #ifdef CONFIG_INFINIBAND_IW_TCP_WINDOWS
-	/* a window of type 2 belongs to a queue pair and a domain: verbs call this 2B */
+	/* a window of type 2 belongs to a queue pair and a protection domain: this is type 2B */
 	attr->device_cap_flags |= IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->max_mw = IWT_MAX_MW;
 #endif
@@ -157,7 +157,7 @@ static void fill_speed(struct net_device *netdev, struct ib_port_attr *attr)
  * iwt_query_port() - ib_device operation query_port
  * @ibdev: device
  * @port: 1
- * @attr: filled in; zeroed by the core
+ * @attr: attributes that this function fills in; RDMA core has zeroed them
  *
  * Takes RTNL, may sleep.
  *
@@ -172,7 +172,7 @@ int iwt_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
 							     INT_MAX);
 	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(netdev->mtu));
 	attr->max_mtu = max(attr->max_mtu, attr->active_mtu);
-	/* the core's iWARP default would report a port without an IPv4 address as down */
+	/* RDMA core's default for iWARP would report a port without an IPv4 address as down */
 	attr->state = ib_get_curr_port_state(netdev);
 	attr->phys_state = attr->state == IB_PORT_ACTIVE ?
 		IB_PORT_PHYS_STATE_LINK_UP : IB_PORT_PHYS_STATE_DISABLED;
@@ -188,7 +188,8 @@ int iwt_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
  * @port: 1
  * @speed: set to the speed of the net device in units of 100 Mb/s, rounded up
  *
- * query_port has only the speeds of InfiniBand. Takes RTNL, may sleep.
+ * The operation query_port can report only the speeds of InfiniBand; this operation reports any
+ * speed. Takes RTNL, may sleep.
  *
  * Return: 0.
  */
@@ -208,7 +209,7 @@ int iwt_query_port_speed(struct ib_device *ibdev, u32 port, u64 *speed)
  * iWARP has no partitions, but rdma_cm resolves a loopback address only to a port that has a
  * partition key.
  *
- * Return: 0 or -EINVAL.
+ * Return: 0, or -EINVAL if @index is not 0.
  */
 int iwt_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 {
@@ -223,15 +224,19 @@ int iwt_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
  * @ibdev: device
  * @port: 1
  * @idx: 0
- * @gid: set to the link layer address in the first half, and, if the kernel allows this, to the
- *	EUI-64 of the address in the second half: some programs ignore a GID whose second half is
- *	zero. If the net device has no such address, a random address is in its place
+ * @gid: set to the GID
  *
- * On kernels whose rdma_cm finds the device by its net device, the GID does not change when the
- * link layer address changes. To change a GID, the core would delete the GID and add it again,
- * but rdma_cm needs the GID at any time, to find the net device.
+ * The first half of the GID begins with the Ethernet address of the net device, or with a random
+ * address if the net device has no Ethernet address. The second half is the EUI-64 of this
+ * address, because some programs ignore a GID whose second half is zero. But the rdma_cm of some
+ * kernels finds the device by a GID that consists of the link layer address only. On these
+ * kernels, this function returns the GID for which rdma_cm searches.
  *
- * Return: 0 or -EINVAL.
+ * On the other kernels rdma_cm finds the device by its net device, and the GID does not change
+ * when the link layer address changes. To change a GID, RDMA core would delete the GID and add
+ * the new GID, but rdma_cm needs a GID at any time, to find the net device.
+ *
+ * Return: 0, or -EINVAL if @idx is not 0.
  */
 int iwt_query_gid(struct ib_device *ibdev, u32 port, int idx, union ib_gid *gid)
 {
@@ -252,7 +257,7 @@ int iwt_query_gid(struct ib_device *ibdev, u32 port, int idx, union ib_gid *gid)
  * iwt_get_port_immutable() - ib_device operation get_port_immutable
  * @ibdev: device
  * @port: 1
- * @imm: filled in
+ * @imm: attributes that never change; this function fills them in
  *
  * Return: 0.
  */
@@ -265,7 +270,7 @@ int iwt_get_port_immutable(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
-/* ib_device operation get_dev_fw_str. @str: set to the version of the module. */
+/* ib_device operation get_dev_fw_str. @str: buffer for the version of the module. */
 void iwt_get_fw_str(struct ib_device *ibdev, char *str)
 {
 	strscpy(str, IWT_VERSION, IB_FW_VERSION_NAME_MAX);
@@ -274,7 +279,7 @@ void iwt_get_fw_str(struct ib_device *ibdev, char *str)
 /**
  * iwt_udata_known() - check that the unknown part of a process's private data is zero
  * @udata: private data of the request
- * @known: length in bytes that this module knows
+ * @known: length of the known part, in bytes
  *
  * May sleep.
  *
@@ -290,11 +295,12 @@ int iwt_udata_known(struct ib_udata *udata, size_t known)
 
 /**
  * iwt_alloc_ucontext() - ib_device operation alloc_ucontext
- * @uc: context, allocated by the core
- * @udata: struct iwt_uctx_req in, struct iwt_uctx_resp out
+ * @uc: context, allocated by RDMA core
+ * @udata: the request is struct iwt_uctx_req, the response is struct iwt_uctx_resp
  *
- * Both structures may be shorter than this module knows (an older provider): the missing part of
- * the request counts as zero. The request may be longer if the unknown part is zero.
+ * With an older provider, both structures may be shorter than this module knows them: the missing
+ * part of the request counts as zero. With a newer provider, the request may be longer: then the
+ * unknown part must be zero.
  *
  * Return: 0 or -errno.
  */
@@ -318,7 +324,7 @@ int iwt_alloc_ucontext(struct ib_ucontext *uc, struct ib_udata *udata)
 
 /**
  * iwt_dealloc_ucontext() - ib_device operation dealloc_ucontext
- * @uc: context, whose objects are destroyed
+ * @uc: context, whose objects are already destroyed
  */
 void iwt_dealloc_ucontext(struct ib_ucontext *uc)
 {
@@ -328,7 +334,8 @@ void iwt_dealloc_ucontext(struct ib_ucontext *uc)
  * iwt_disassociate_ucontext() - ib_device operation disassociate_ucontext
  * @uc: context of a process that has the device open while the device is removed
  *
- * The core destroys the objects; mappings of the process keep only the mapped pages.
+ * This function has nothing to do: RDMA core destroys the objects of the context, and a mapping
+ * of the process refers only to the mapped pages, not to the device.
  */
 void iwt_disassociate_ucontext(struct ib_ucontext *uc)
 {
@@ -336,10 +343,11 @@ void iwt_disassociate_ucontext(struct ib_ucontext *uc)
 
 /**
  * iwt_alloc_pd() - ib_device operation alloc_pd
- * @pd: object, allocated by the core
- * @udata: private data of the process, must be zero, or NULL
+ * @pd: protection domain, allocated by RDMA core
+ * @udata: private data of the process, which must be zero; NULL for a kernel consumer
  *
- * Return: 0, -EOPNOTSUPP, or -ENOMEM when the device has %IWT_MAX_PD domains.
+ * Return: 0, -EOPNOTSUPP if the private data is not zero, or -ENOMEM if the device already has
+ * %IWT_MAX_PD protection domains.
  */
 int iwt_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
@@ -350,7 +358,7 @@ int iwt_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 
 /**
  * iwt_dealloc_pd() - ib_device operation dealloc_pd
- * @pd: object; the core makes sure that nobody uses it any more
+ * @pd: protection domain; RDMA core makes sure that nobody uses it any more
  * @udata: unused
  *
  * Return: 0.

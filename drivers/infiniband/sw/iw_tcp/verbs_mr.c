@@ -34,7 +34,8 @@ struct ib_mr *iwt_get_dma_mr(struct ib_pd *pd, int access)
  * @iova: tagged offset of the first byte
  * @access: enum ib_access_flags
  * @dmah: hints for DMA, which the device does not support: must be NULL
- * @udata: private data of the process: struct iwt_reg_mr_resp out, if it has room
+ * @udata: private data of the process; the response is struct iwt_reg_mr_resp, cut to the length
+ *	of the process's buffer
  *
  * Return: the region or an error pointer.
  */
@@ -59,7 +60,7 @@ struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 	resp.stag = mr->stag;
 	ret = ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
 	if (ret) {
-		/* cannot fail: no window is bound before the region has a uobject */
+		/* can't fail: nobody can bind a window to a region that has no uobject yet */
 		iwt_mr_destroy(mr);
 		return ERR_PTR(ret);
 	}
@@ -67,7 +68,7 @@ struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 }
 
 /**
- * iwt_reg_user_mr_dmabuf() - register memory of another driver
+ * iwt_reg_user_mr_dmabuf() - register memory of another driver (a dma-buf)
  * @pd: protection domain
  * @offset: offset of the region in the dma-buf
  * @length: length in bytes
@@ -92,18 +93,18 @@ struct ib_mr *iwt_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 
 /**
  * iwt_rereg_user_mr() - ib_device operation rereg_user_mr
- * @ibmr: region of the calling process; the core has locked the object
+ * @ibmr: region of the calling process; RDMA core has locked the object
  * @flags: IB_MR_REREG_*: attributes to change
  * @start: user address
  * @len: length in bytes
  * @iova: tagged offset of the first byte
  * @access: enum ib_access_flags
  * @pd: protection domain
- * @udata: private data of the process, must be zero
+ * @udata: private data of the process, which must be zero
  *
  * The region is changed in place, and gets new keys.
  *
- * Return: NULL, or an error pointer, and the region does not change.
+ * Return: NULL on success, else an error pointer. After an error the region is unchanged.
  */
 struct ib_mr *iwt_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				u64 len, u64 iova, int access,
@@ -141,15 +142,15 @@ static int how_of(enum ib_uverbs_advise_mr_advice advice)
  * iwt_advise_mr() - ib_device operation advise_mr
  * @pd: protection domain
  * @advice: requested action
- * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH or 0; in both cases the action is complete when this
- *	returns 0
+ * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH or 0; with either value, the action is complete when
+ *	this function returns 0
  * @sge: parts of on-demand regions
  * @n: number of elements of @sge
  * @attrs: unused
  *
  * May sleep.
  *
- * Return: 0, -EOPNOTSUPP for unknown advice, or an error of iwt_mr_prefetch().
+ * Return: 0, -EOPNOTSUPP for unknown advice or flags, or an error of iwt_mr_prefetch().
  */
 int iwt_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		  u32 flags, struct ib_sge *sge, u32 n,
@@ -169,7 +170,8 @@ int iwt_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
  * iwt_alloc_mr() - create a region for fast registration
  * @pd: protection domain
  * @type: IB_MR_TYPE_MEM_REG or IB_MR_TYPE_SG_GAPS; other types are not supported
- * @max_num_sg: maximum number of pages, or of pieces with IB_MR_TYPE_SG_GAPS
+ * @max_num_sg: maximum number of pages; with IB_MR_TYPE_SG_GAPS, maximum number of pieces of any
+ *	length
  *
  * Return: the region or an error pointer.
  */
@@ -201,7 +203,7 @@ int iwt_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 
 /**
  * iwt_dereg_mr() - ib_device operation dereg_mr
- * @ibmr: region; freed
+ * @ibmr: region; the function frees it on success
  * @udata: unused
  *
  * May sleep.

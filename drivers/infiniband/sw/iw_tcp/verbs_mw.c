@@ -6,13 +6,14 @@
 
 /**
  * iwt_alloc_mw() - ib_device operation alloc_mw
- * @ibmw: object, allocated by the core, with domain and type; its rkey is set
- * @udata: private data of the process, must be zero, or NULL
+ * @ibmw: window, allocated by RDMA core, which has set the protection domain and the type; this
+ *	function sets the rkey
+ * @udata: private data of the process, which must be zero; NULL for a kernel consumer
  *
  * May sleep.
  *
- * Return: 0, -EOPNOTSUPP for private data that is not zero or an unknown type, or -ENOMEM, also
- * when the device has %IWT_MAX_MW windows.
+ * Return: 0; -EOPNOTSUPP if the type is unknown, or if the private data is not zero; -ENOMEM if
+ * memory is short, or if the device already has %IWT_MAX_MW windows.
  */
 int iwt_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
@@ -32,9 +33,9 @@ int iwt_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 
 /**
  * iwt_dealloc_mw() - ib_device operation dealloc_mw
- * @ibmw: object; the core frees it afterwards
+ * @ibmw: window; RDMA core frees the object @ibmw afterwards
  *
- * If the window is bound, it is unbound. May sleep.
+ * A bound window is unbound first. May sleep.
  *
  * Return: 0.
  */

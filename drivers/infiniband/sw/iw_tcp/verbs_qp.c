@@ -24,10 +24,10 @@
 enum { SQ, RQ };
 
 /*
- * A queue pair and its shared receive queue must be of the same device, and both of a process or
- * both of the kernel. Their protection domains may differ: memory of receives is checked against
- * the domain of the shared receive queue, and memory that the peer accesses by an STag against
- * the domain of the queue pair.
+ * May the queue pair use this shared receive queue? Both must belong to the same device. Either
+ * both belong to processes, or both belong to the kernel. Their protection domains may differ:
+ * the memory of receives is checked against the domain of the shared receive queue, and the
+ * memory that the peer accesses by an STag is checked against the domain of the queue pair.
  */
 static bool srq_ok(const struct ib_qp *ibqp, struct ib_srq *srq, bool user)
 {
@@ -37,7 +37,7 @@ static bool srq_ok(const struct ib_qp *ibqp, struct ib_srq *srq, bool user)
 
 static bool recv_ok(const struct ib_qp *ibqp, const struct ib_qp_init_attr *attr, bool user)
 {
-	/* with a shared receive queue, the sizes in attr->cap are ignored */
+	/* with a shared receive queue, attr->cap.max_recv_wr and max_recv_sge are ignored */
 	if (attr->srq)
 		return srq_ok(ibqp, attr->srq, user);
 	return attr->cap.max_recv_wr <= IWT_MAX_QP_WR && attr->cap.max_recv_sge <= IWT_MAX_SGE;
@@ -94,7 +94,7 @@ static void free_memory(struct iwt_qp *qp)
 	atomic_dec(&qp->stream.dev->n_qps);
 }
 
-/* Memory for a queue pair of a process is charged to the process. */
+/* The memory of a process's queue pair is charged to the process. */
 static gfp_t gfp_of(const struct iwt_qp *qp)
 {
 	return qp->user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
@@ -147,7 +147,7 @@ static int make_rq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
 static void fill_cap(struct iwt_qp *qp, const struct ib_qp_cap *asked)
 {
 	qp->cap = (struct ib_qp_cap) {
-		/* number of contexts, from which the core's rw API computes its number of MRs */
+		/* RDMA core's rw API computes from this number how many MRs it allocates */
 		.max_rdma_ctxs = asked->max_rdma_ctxs,
 		.max_send_wr = qp->stream.sq.ring.mask + 1,
 		.max_recv_wr = qp->stream.rq.entries,
@@ -184,8 +184,8 @@ static int answer_qp(struct iwt_qp *qp, const u64 *offset,
 #define IWT_LAST_QPN	((1 << 24) - 1)
 
 /*
- * Numbers are allocated cyclically, so that an old number is not soon reused. A lookup does not
- * find the queue pair by its number before publish().
+ * Reserve the number of the queue pair. Numbers are allocated cyclically, so that an old number
+ * is not soon reused. A lookup by the number does not find the queue pair before publish().
  */
 static int take_number(struct iwt_qp *qp)
 {
@@ -202,9 +202,10 @@ static int take_number(struct iwt_qp *qp)
 }
 
 /*
- * From now on a process can pass the number of the queue pair to rdma_cm, even a guessed number:
- * the queue pair must be complete. take_number() reserved the entry of the number, so xa_store()
- * allocates nothing and cannot fail.
+ * Let lookups find the queue pair by its number. From now on a process that passes the number to
+ * rdma_cm, even a guessed number, can reach the queue pair: so the queue pair must be complete.
+ * take_number() has reserved the entry of the number, so xa_store() allocates nothing and cannot
+ * fail.
  */
 static void publish(struct iwt_qp *qp)
 {
@@ -215,9 +216,9 @@ static void publish(struct iwt_qp *qp)
 /**
  * iwt_destroy_qp() - verbs: destroy a queue pair
  * @ibqp: queue pair
- * @udata: private data of the process, or NULL
+ * @udata: unused
  *
- * Ends the connection, if the queue pair still has one. May sleep.
+ * Ends the connection of the queue pair, if there still is a connection. May sleep.
  *
  * Return: 0.
  */
@@ -235,7 +236,10 @@ int iwt_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	return 0;
 }
 
-/* Count the queue pair against the device's limit, and initialise it without memory. */
+/*
+ * Count the queue pair against the device's limit, and initialise the queue pair, except for its
+ * rings. @uc: context of the process, or NULL.
+ */
 static int begin_qp(struct iwt_qp *qp, const struct iwt_ucontext *uc, bool user)
 	__context_unsafe(/* no other CPU knows the queue pair yet */)
 {
@@ -256,9 +260,9 @@ static int begin_qp(struct iwt_qp *qp, const struct iwt_ucontext *uc, bool user)
 
 /**
  * iwt_create_qp() - verbs: create a queue pair
- * @ibqp: queue pair, allocated by the core
- * @attr: requested attributes; capabilities are updated to the actual values
- * @udata: private data of the process, or NULL
+ * @ibqp: queue pair, allocated by RDMA core
+ * @attr: requested attributes; this function updates the capabilities to the actual values
+ * @udata: private data of the process, or NULL for a kernel consumer
  *
  * May sleep.
  *
@@ -298,8 +302,8 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	err = udata ? answer_qp(qp, offset, udata) : 0;
 	if (err) {
 		/*
-		 * A thread that polls the completion queue may have found the queue pair since
-		 * iwt_doorbell_join().
+		 * Since iwt_doorbell_join(), a thread that polls the completion queue may have
+		 * found the queue pair: end all its users before it is freed.
 		 */
 		iwt_destroy_qp(ibqp, udata);
 		return err;
@@ -313,11 +317,11 @@ err_free:
 }
 
 /**
- * iwt_modify_qp() - verbs: change state or rights
+ * iwt_modify_qp() - verbs: change the state or the rights of a queue pair
  * @ibqp: queue pair
  * @attr: new values
- * @mask: which values are valid
- * @udata: private data of the process, or NULL
+ * @mask: enum ib_qp_attr_mask: members of @attr that are valid
+ * @udata: private data of the process, or NULL for a kernel consumer
  *
  * Either all requested changes are made, or none. May sleep.
  *
@@ -327,7 +331,7 @@ int iwt_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)
 {
 	struct iwt_qp_change change = { .mask = mask };
-	/* a caller may set port and partition with the state; the device has one of each */
+	/* a caller may also set port and partition; the device has one port and one partition */
 	int known = IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS |
 		    IB_QP_EN_SQD_ASYNC_NOTIFY | IB_QP_PORT | IB_QP_PKEY_INDEX;
 	int err = udata ? iwt_udata_known(udata, 0) : 0;
@@ -367,8 +371,8 @@ static int access_of(u32 rights)
  * iwt_query_qp() - verbs: query the attributes of a queue pair
  * @ibqp: queue pair
  * @attr: set to the present attributes
- * @mask: requested attributes; ignored, all that exist are filled in
- * @init: set to the creation attributes
+ * @mask: ignored: the function fills in all attributes that a queue pair of iWARP has
+ * @init: set to the attributes with which the queue pair was created
  *
  * May sleep.
  *
@@ -379,10 +383,10 @@ int iwt_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct iwt_qp *qp = to_iwt_qp(ibqp);
 
-	/* uverbs copies all members to the process, also those that iWARP does not use */
+	/* uverbs copies all members to the process, also the members that iWARP does not use */
 	*attr = (struct ib_qp_attr) {};
 	*init = (struct ib_qp_init_attr) {};
-	/* a new connection changes all of these under the lock */
+	/* a new connection changes the following values under the lock */
 	spin_lock_bh(&qp->stream.lock);
 	attr->qp_state = iwt_qp_verbs_state(qp);
 	attr->cur_qp_state = attr->qp_state;
@@ -408,7 +412,10 @@ int iwt_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
-/* A kernel consumer may post to a queue pair that is connected or in error. */
+/*
+ * May a kernel consumer post to this queue pair? The queue pair must have a connection, or be in
+ * the state error.
+ */
 static bool may_send(const struct iwt_qp *qp)
 {
 	return READ_ONCE(qp->state) != IWT_QP_IDLE;
@@ -418,7 +425,7 @@ static bool may_send(const struct iwt_qp *qp)
  * iwt_post_send() - verbs: post send work requests
  * @ibqp: queue pair of a kernel consumer; a process uses the ring and the doorbell
  * @wr: list of work requests
- * @bad: set to the first work request that was not posted
+ * @bad: after an error, set to the first work request that was not posted
  *
  * Any context.
  *
@@ -450,7 +457,7 @@ int iwt_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
  * iwt_post_recv() - verbs: post receive work requests
  * @ibqp: queue pair of a kernel consumer; a process uses the ring
  * @wr: list of work requests
- * @bad: set to the first work request that was not posted
+ * @bad: after an error, set to the first work request that was not posted
  *
  * Any context.
  *
@@ -482,7 +489,8 @@ int iwt_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
  * iwt_qp_add_ref() - iw_cm: take a reference
  * @ibqp: queue pair
  *
- * If iwt_get_qp() has taken a reference that iw_cm has not claimed yet, the caller gets that one.
+ * If iwt_get_qp() has already taken a reference for iw_cm, this function does not take a second
+ * reference: iw_cm uses the reference of iwt_get_qp().
  */
 void iwt_qp_add_ref(struct ib_qp *ibqp)
 {
@@ -503,12 +511,14 @@ void iwt_qp_rem_ref(struct ib_qp *ibqp)
  * @ibdev: device
  * @qpn: number
  *
- * iw_cm looks up the number that a process passes, and takes its reference in a second call,
- * iwt_qp_add_ref(). The queue pair must not be freed in between, so the reference is taken here.
- * iw_cm may hold it until the port mapper answers, and destroying the queue pair waits for that.
- * So a caller gets only a queue pair that iwt_cm_may_name() allows. Any context.
+ * iw_cm looks up the number that a process passes, and takes a reference to the queue pair in a
+ * second call, iwt_qp_add_ref(). The queue pair must not be freed between the two calls, so this
+ * function already takes the reference. iw_cm may keep the reference until the port mapper
+ * answers, and destroying the queue pair waits until iw_cm drops the reference. So that a process
+ * can't delay another process, the function returns only a queue pair that the running task may
+ * use (iwt_cm_may_name()). Process context; interrupts may be off.
  *
- * Return: the queue pair or NULL.
+ * Return: the queue pair, or NULL if it does not exist or the task may not use it.
  */
 struct ib_qp *iwt_get_qp(struct ib_device *ibdev, int qpn)
 {

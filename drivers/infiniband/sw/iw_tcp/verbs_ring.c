@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Methods of the private ABI for rings: doorbell, CQ_POLL, CQ_ARM and CQ_RESIZED. */
+/* The driver's own uverbs methods for rings: QP_DOORBELL, CQ_POLL, CQ_ARM and CQ_RESIZED. */
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
@@ -14,8 +14,8 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 /*
- * Return: object of a mandatory attribute. The core refuses a call without the attribute, and
- * holds a reference to the object until the call ends.
+ * Return: the verbs object (struct ib_qp or struct ib_cq) of a mandatory attribute. RDMA core
+ * refuses a call without the attribute, and keeps a reference to the object until the call ends.
  */
 static void *object(struct uverbs_attr_bundle *attrs, u16 id)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* ib_device operations on shared receive queues, and the method SRQ_NEW_RING. */
+/* ib_device operations on shared receive queues; the uverbs method IWT_METHOD_SRQ_NEW_RING. */
 #include <linux/log2.h>
 #include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
@@ -65,7 +65,10 @@ static int answer_srq(const struct iwt_srq *srq, u64 offset, struct ib_udata *ud
 	return ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
 }
 
-/* Check type and sizes. Types other than the basic one would need XRC or tag matching. */
+/*
+ * Check type and sizes. The types other than IB_SRQT_BASIC would need XRC or tag matching, which
+ * iWARP does not have.
+ */
 static int check_srq_init(const struct ib_srq_init_attr *attr, struct ib_udata *udata)
 {
 	if (attr->srq_type != IB_SRQT_BASIC)
@@ -77,13 +80,14 @@ static int check_srq_init(const struct ib_srq_init_attr *attr, struct ib_udata *
 
 /**
  * iwt_create_srq() - verbs: create a shared receive queue
- * @ibsrq: shared receive queue, allocated by the core
- * @attr: requested sizes, updated to the actual sizes; the limit is ignored
- * @udata: private data of the process, or NULL
+ * @ibsrq: shared receive queue, allocated by RDMA core
+ * @attr: requested sizes, which this function updates to the actual sizes; the limit is ignored
+ * @udata: private data of the process, or NULL for a kernel consumer
  *
  * May sleep.
  *
- * Return: 0, -EOPNOTSUPP for types other than the basic one, -EINVAL, -ENOMEM.
+ * Return: 0; -EOPNOTSUPP for a type other than IB_SRQT_BASIC, or if the private data is not zero;
+ * -EINVAL if a size is out of range; -ENOMEM; or -EFAULT if the response can't be copied.
  */
 int iwt_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 		   struct ib_udata *udata)
@@ -122,8 +126,8 @@ int iwt_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 
 /**
  * iwt_destroy_srq() - verbs: destroy a shared receive queue
- * @ibsrq: queue; the core makes sure that no queue pair uses it any more
- * @udata: private data of the process, or NULL
+ * @ibsrq: queue; RDMA core makes sure that no queue pair uses it any more
+ * @udata: unused
  *
  * Receives that are still posted are dropped without completions. May sleep.
  *
@@ -152,7 +156,10 @@ static int resize_kernel(struct iwt_srq *srq, u32 entries, const u32 *limit)
 	return err;
 }
 
-/* Switch to the ring that the process has already mapped: afterwards mapping can't fail. */
+/*
+ * Switch to the spare ring. The process has mapped the spare ring before it requests the resize,
+ * so after the switch the process needs no mapping that could fail.
+ */
 static int resize_user(struct iwt_srq *srq, u32 entries, const u32 *limit)
 {
 	int err;
@@ -180,18 +187,19 @@ static int resize_srq(struct iwt_srq *srq, u32 max_wr, const u32 *limit)
 }
 
 /**
- * iwt_modify_srq() - verbs: change size or limit of a shared receive queue
+ * iwt_modify_srq() - verbs: change the size or the limit of a shared receive queue
  * @ibsrq: queue
- * @attr: new values; the size is updated to the actual size
- * @mask: which values are valid: IB_SRQ_MAX_WR, IB_SRQ_LIMIT
- * @udata: private data of the process, or NULL
+ * @attr: new values; this function updates the size to the actual size
+ * @mask: members of @attr that are valid: IB_SRQ_MAX_WR, IB_SRQ_LIMIT
+ * @udata: private data of the process, or NULL for a kernel consumer
  *
- * Either all requested changes are made, or none. Before it changes the size, a process requests
- * a ring of the new size by IWT_METHOD_SRQ_NEW_RING. May sleep.
+ * Either all requested changes are made, or none. Before a process changes the size, the process
+ * has to request a ring of the new size by IWT_METHOD_SRQ_NEW_RING. May sleep.
  *
- * Return: 0, -EINVAL if size or limit is out of range, if a process has not requested a new ring
- * of this size, or if more receives are posted than the new ring can hold; -ENOMEM; -EAGAIN, see
- * iwt_srq_move().
+ * Return: 0; -EINVAL if @mask has unknown bits, if the size or the limit is out of range, if a
+ * process has not requested a new ring of this size, or if more receives are posted than the new
+ * ring can hold; -EOPNOTSUPP if the private data is not zero; -ENOMEM; or -EAGAIN if receives are
+ * posted faster than they can be copied to the new ring.
  */
 int iwt_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		   enum ib_srq_attr_mask mask, struct ib_udata *udata)
@@ -219,7 +227,7 @@ int iwt_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 /**
  * iwt_query_srq() - verbs: query sizes and limit of a shared receive queue
  * @ibsrq: queue
- * @attr: set to the sizes and the limit; the limit is 0 after its event was reported
+ * @attr: set to the sizes and the limit; after the limit event, the limit is 0
  *
  * Any context.
  *
@@ -235,7 +243,7 @@ int iwt_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
  * iwt_post_srq_recv() - verbs: post receive work requests
  * @ibsrq: queue of a kernel consumer; a process uses the ring
  * @wr: list of work requests
- * @bad: set to the first work request that was not posted
+ * @bad: after an error, set to the first work request that was not posted
  *
  * Any context.
  *
@@ -252,7 +260,10 @@ int iwt_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	return -EINVAL;
 }
 
-/* The answer is copied first: if that fails, the process keeps its former spare ring, if any. */
+/*
+ * Allocate a ring, describe it to the process, and make it the spare ring. The description is
+ * copied to the process first: if the copy fails, the former spare ring, if any, stays in place.
+ */
 static int new_ring(struct iwt_srq *srq, struct ib_ucontext *uc, u32 entries,
 		    struct uverbs_attr_bundle *attrs)
 {
@@ -278,7 +289,7 @@ out_free:
 	return err;
 }
 
-/* Both attributes are mandatory: the core refuses a call without them. */
+/* All attributes are mandatory: RDMA core refuses a call in which one of them is missing. */
 static int UVERBS_HANDLER(IWT_METHOD_SRQ_NEW_RING)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs, IWT_ATTR_SRQ);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The module's version, for modinfo and for the firmware version of its devices. */
+/* The version of the module: modinfo shows it, and the devices report it as firmware version. */
 #ifndef IWT_VERSION_H
 #define IWT_VERSION_H
 
