@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How the engines learn that a process has posted work requests. wake_doorbell.c describes all
- * ways.
+ * How the engines learn that a process has posted work requests. There are several ways, which
+ * wake_doorbell.c describes.
  *
- *	wake_doorbell.c	the doorbell; the history of doorbells selects one of these ways
+ *	wake_doorbell.c	the doorbell; the history of doorbells decides when another way begins
  *	wake_sqpoll.c	a worker polls one send queue
  *	wake_cqpoll.c	a process flushes its posts when it polls a completion queue
- *	wake_reply.c	the engine spins for a reply; its state is in stream.h
- *	wake_migrate.c	long sends leave a processor that other threads need
+ *	wake_reply.c	the engine spins for a reply; the state of the spin is in stream.h
+ *	wake_migrate.c	the engines move a long send off a processor that other threads need
  *	wake_cpu.c	selects the processor for a worker
- *	wake_habit.c	counts how often an event has to occur before one of these begins
+ *	wake_habit.c	counts the events after which one of these ways begins
  *
- * When to begin and when to end is policy (wake_habit.h): a wrong decision costs time, but never
- * loses a post. How to end is not policy: a poller that decrements iwt_stream.pollers must run
- * the engines once more.
+ * When a way begins and when it ends is policy (wake_habit.h): a wrong decision costs time, but
+ * never loses a post. One rule is not policy: a poller that decrements iwt_stream.pollers must
+ * run the engines once more after that.
  */
 #ifndef IWT_WAKE_H
 #define IWT_WAKE_H
@@ -38,11 +38,11 @@ struct iwt_qp;
  * @work: the worker
  * @on: the worker polls, so the process need not ring the doorbell; guarded by the lock of the
  *	stream
- * @habit: doorbells in quick succession start the worker; not locked and perhaps inexact, as are
- *	the fields below
- * @rx_pos: bytes received until the last doorbell
+ * @habit: streak of doorbells in quick succession, after which the worker starts; no lock guards
+ *	this field and the fields below, so they may be inexact
+ * @rx_pos: value of iwt_rx.pos at the last doorbell
  * @poster: processor of the doorbell that started the worker
- * @cpu: processor for the worker, nr_cpu_ids if none is known
+ * @cpu: processor for the worker, nr_cpu_ids if no processor is known
  */
 struct iwt_sqpoll {
 	struct work_struct work;
@@ -56,11 +56,11 @@ struct iwt_sqpoll {
 /**
  * struct iwt_migrate - engines that may move to another processor
  * @work: runs the engines on the other processor
- * @habit: the engines migrate after they have used up several budgets on a processor that other
+ * @habit: counts how often the engines have used up their budget on a processor that other
  *	threads need; @habit.last_ns is the time of the last migration; guarded by the lock of
  *	the stream
- * @from: processor that the engines leave; not locked and perhaps outdated, as is @cpu
- * @cpu: processor to migrate to, nr_cpu_ids if none is known
+ * @from: processor that the engines leave; no lock guards @from and @cpu, so they may be outdated
+ * @cpu: processor to migrate to, nr_cpu_ids if no processor is known
  */
 struct iwt_migrate {
 	struct work_struct work;
@@ -71,24 +71,29 @@ struct iwt_migrate {
 
 /**
  * struct iwt_cqpoll - posts that are flushed by polling a completion queue
- * @lock: guards all fields except @found, @habit and those that setup alone writes; BH off,
- *	outside of the lock of the stream
- * @posted: a bit for each queue pair that may have been posted to; shared with the process
- * @bits: number of bits in @posted, a multiple of 32
- * @top: 1 above the highest bit that a queue pair has ever had
- * @members: struct iwt_cqpoll_member of the queue pairs, indexed by their bits
- * @on: the process is requested to flush its posts
+ * @lock: guards all fields except @found, @habit, and the fields that only the setup writes;
+ *	taken with BH off, and outside of the lock of the stream
+ * @posted: a bit for each queue pair, which the process sets when it posts; the process has the
+ *	bits mapped
+ * @bits: number of bits in @posted: a multiple of 32, or 0
+ * @top: one more than the number of the highest bit that a queue pair has ever had
+ * @members: struct iwt_cqpoll_member of the queue pairs, indexed by the numbers of their bits
+ * @on: the process is requested to defer and to flush its posts
  * @flushes: calls of iwt_cqpoll_flush() in progress
- * @seen_ns: end of the last call, or time when the timer last ran in its place, in nanoseconds
- * @missed: how often in a row the timer ran in place of a call
- * @late: the timer has found posts that the process had not flushed
- * @found: requests that the calls in progress have found; not locked, perhaps inexact
- * @poor: calls in a row that found at most one request, no more than a doorbell serves
- * @quiet_ns: earliest time to begin again, in nanoseconds
- * @wait_ns: if this way ends after late posts or poor calls, @quiet_ns is this many nanoseconds
- *	later
- * @timer: runs the engines in place of a process that does not call
- * @habit: doorbells in quick succession start the deferring of posts; not locked, perhaps inexact
+ * @seen_ns: when the last call of iwt_cqpoll_flush() ended, or when the timer last ran the
+ *	engines in place of such a call, in nanoseconds
+ * @missed: how often the timer ran the engines since the last call of iwt_cqpoll_flush()
+ * @late: since the last call, the timer has found posts that the process had not flushed
+ * @found: requests that the calls in progress have found; incremented by several calls at a time,
+ *	so perhaps inexact
+ * @poor: number of calls in a row that found at most one request each, so that a doorbell would
+ *	have done the same
+ * @quiet_ns: earliest time at which posts may be deferred again, in nanoseconds
+ * @wait_ns: if the deferring of posts ends because of @late or @poor, posts are not deferred
+ *	again for this number of nanoseconds
+ * @timer: runs the engines in place of a process that does not call iwt_cqpoll_flush() in time
+ * @habit: streak of doorbells in quick succession, after which posts are deferred; no lock guards
+ *	this field, so it may be inexact
  */
 struct iwt_cqpoll {
 	spinlock_t lock;
@@ -112,8 +117,9 @@ struct iwt_cqpoll {
 /**
  * struct iwt_cqpoll_member - membership of a queue pair in one of its completion queues
  * @qp: queue pair
- * @bit: bit of the queue pair in iwt_cqpoll.posted, or %IWT_NO_BIT
- * @on: the process need not ring the doorbell of @qp; guarded by iwt_cqpoll.lock
+ * @bit: number of the queue pair's bit in iwt_cqpoll.posted, or %IWT_NO_BIT
+ * @on: the posts to @qp are deferred, so the process need not ring its doorbell; guarded by
+ *	iwt_cqpoll.lock
  */
 struct iwt_cqpoll_member {
 	struct iwt_qp *qp;
@@ -121,7 +127,7 @@ struct iwt_cqpoll_member {
 	bool on;
 };
 
-/* Bytes of iwt_cqpoll.posted for a completion queue of @entries entries, a power of two. */
+/* Size in bytes of iwt_cqpoll.posted. @entries: size of the completion queue, a power of two. */
 static inline size_t iwt_cqpoll_bytes(u32 entries)
 {
 	return max_t(u32, entries, 32) / 8;

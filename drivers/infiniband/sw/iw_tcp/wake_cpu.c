@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Select the processor for a worker; the workqueue of these workers. */
+/*
+ * Select an idle processor for a worker of wake_sqpoll.c or wake_migrate.c; the workqueue of
+ * these workers.
+ */
 #include "wake.h"
 
 #include <linux/cpumask.h>
@@ -12,11 +15,11 @@ static struct workqueue_struct *idle_wq;
 /**
  * iwt_idle_cpu_next() - find the next processor to try
  * @cpu: start the search after this processor
- * @near: processor on whose node the result must be; it is itself excluded
+ * @near: the result is another processor on the NUMA node of this processor
  *
  * Processors that the administrator has isolated are excluded. Any context.
  *
- * Return: the processor, nr_cpu_ids if there is none.
+ * Return: the processor, or nr_cpu_ids if there is no such processor.
  */
 u32 iwt_idle_cpu_next(u32 cpu, u32 near)
 {
@@ -31,13 +34,14 @@ u32 iwt_idle_cpu_next(u32 cpu, u32 near)
 }
 
 /**
- * iwt_idle_cpu_begin() - queue a worker on another processor than this one
- * @cpu: preferred processor; if it is this one or nr_cpu_ids, another one is selected
- * @work: worker; it has to check itself whether the processor is idle
+ * iwt_idle_cpu_begin() - queue a worker on another processor than the current processor
+ * @cpu: preferred processor; if @cpu is the current processor or nr_cpu_ids, the function selects
+ *	another processor
+ * @work: worker, which has to check whether its processor is idle
  *
  * Any context.
  *
- * Return: the processor, nr_cpu_ids if there is no other.
+ * Return: the processor, or nr_cpu_ids if there is no other processor: then nothing is queued.
  */
 u32 iwt_idle_cpu_begin(u32 cpu, struct work_struct *work)
 {
@@ -54,7 +58,7 @@ u32 iwt_idle_cpu_begin(u32 cpu, struct work_struct *work)
  * iwt_idle_cpu_again() - queue a worker once more on the current processor
  * @work: the running worker
  *
- * A thread that waits for the processor runs first.
+ * A thread that already waits for this processor can run before the worker runs again.
  */
 void iwt_idle_cpu_again(struct work_struct *work)
 {

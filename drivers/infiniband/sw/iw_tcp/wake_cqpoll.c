@@ -4,22 +4,24 @@
  *
  * A doorbell is a system call. A process that posts one request after the other, and for which no
  * worker polls (wake_sqpoll.c), will poll for completions sooner or later. As long as the process
- * polls, the rings of its send queues do not set IWT_RING_NEED_WAKEUP, and the flag
- * IWT_RING_DEFERRED of its completion queue requests the following instead: for each queue pair
- * that the process posts to, it sets a bit; when it finds the completion queue empty, or has
- * posted often, it calls IWT_METHOD_CQ_POLL, which runs the engines of all queue pairs whose bit
- * is set. One call serves many requests, and the number of calls does not grow with the number of
- * queue pairs.
+ * polls, the kernel does not set IWT_RING_NEED_WAKEUP in the rings of the send queues. Instead,
+ * the kernel sets the flag IWT_RING_DEFERRED in the ring of the completion queue, and the process
+ * has to do the following. When the process posts to a queue pair, the process sets the bit of
+ * the queue pair. When the process finds the completion queue empty, or has posted often, the
+ * process calls IWT_METHOD_CQ_POLL. This system call runs the engines of all queue pairs whose
+ * bit is set. One call serves many requests, and the number of calls does not grow with the
+ * number of queue pairs.
  *
- * No post is lost when the process does not call. A timer runs the engines in place of the
- * process. If that happens several times in a row, the timer stops the deferring of posts: the
- * engines of all queue pairs run once more, and set the flag IWT_RING_NEED_WAKEUP before they
- * read the ring for the last time (see wake_doorbell.c). tests/unit/ring_model.py tries all
- * orders. If a process did not call although it had posted, it has to use doorbells for some
- * time, each time twice as long as before, up to a limit.
+ * No post is lost if the process does not call: then a timer runs the engines. If the timer has
+ * to do so several times in a row, it stops the deferring of posts: the engines of all queue
+ * pairs run once more, and set the flag IWT_RING_NEED_WAKEUP before they read the ring for the
+ * last time (see wake_doorbell.c). tests/unit/ring_model.py tries all orders of these steps. If
+ * the process did not call although it had posted, or if many calls in a row found at most one
+ * request each, the process has to use doorbells for some time: each time twice as long as
+ * before, up to a limit.
  *
- * A queue pair has up to two completion queues; it is enough that the process polls one of them.
- * The ring of the queue pair sets IWT_RING_NEED_WAKEUP again when neither is polled.
+ * A queue pair has up to two completion queues, and it is enough that the process polls one of
+ * them. When the process has stopped polling both, the engine sets IWT_RING_NEED_WAKEUP again.
  */
 #include "wake.h"
 
@@ -47,9 +49,10 @@ static void note_seen(struct iwt_cqpoll *p)
 }
 
 /*
- * Read and clear the bits of a word. The barrier of xchg() pairs with the barrier of the process
- * between index and bit: for each bit that is set here, the engine sees the requests that were
- * posted before the process set the bit.
+ * Read and clear the bits of a word. The process executes a barrier between the store of the
+ * producer index and the store of the bit. The barrier of xchg() pairs with that barrier: for
+ * each bit that this function returns, the engine sees the requests that the process posted
+ * before it set the bit. @word: index of the word. Return: the bits that were set.
  */
 static unsigned long cqpoll_take_bits(struct iwt_cqpoll *p, u32 word)
 {
@@ -58,7 +61,10 @@ static unsigned long cqpoll_take_bits(struct iwt_cqpoll *p, u32 word)
 	return READ_ONCE(*at) ? xchg(at, 0) : 0;
 }
 
-/* Clear all bits, and call @look for each bit that was set; the process may set any bit. */
+/*
+ * Clear all bits, and call @look for each bit that was set. The process may have set any bit,
+ * also a bit that belongs to no queue pair.
+ */
 static void take_posted(struct iwt_cqpoll *p,
 			void (*look)(struct iwt_cqpoll *p, u32 bit))
 {
@@ -76,9 +82,9 @@ static void take_posted(struct iwt_cqpoll *p,
 }
 
 /*
- * Find the queue pair of a bit, if the process need not ring its doorbell; p->lock is held. If
- * the process has to ring, the bit may be ignored and no post is lost: the engine of the queue
- * pair has set IWT_RING_NEED_WAKEUP, or will read the ring.
+ * Return: the queue pair to which a bit belongs, or NULL. The result is also NULL if the posts to
+ * the queue pair are not deferred: then the bit may be ignored, and no post is lost, because the
+ * engine of the queue pair has set IWT_RING_NEED_WAKEUP, or will read the ring. p->lock is held.
  */
 static struct iwt_qp *cqpoll_find(struct iwt_cqpoll *p, u32 bit)
 {
@@ -108,7 +114,7 @@ static void cqpoll_run_now(struct iwt_cqpoll *p, u32 bit)
 	cond_resched();
 }
 
-/* Record whether the call served more requests than a doorbell would have served. */
+/* Record whether this call has served more requests than one doorbell would have served. */
 static void note_worth(struct iwt_cqpoll *p)
 	__must_hold(&p->lock)
 {
@@ -118,7 +124,7 @@ static void note_worth(struct iwt_cqpoll *p)
 
 /**
  * iwt_cqpoll_flush() - a process flushes its posts (IWT_METHOD_CQ_POLL)
- * @cq: its completion queue
+ * @cq: completion queue that the process polls
  *
  * Runs the engines of the queue pairs that the process has posted to. Process context, may sleep.
  */
@@ -151,7 +157,7 @@ static void cqpoll_leave(struct iwt_cqpoll_member *m)
 	iwt_qp_run_bh(m->qp);
 }
 
-/* Stop deferring the posts of all members: they use doorbells again; p->lock is held. */
+/* Stop deferring posts: for all members, the process uses doorbells again; p->lock is held. */
 static void end_all(struct iwt_cq *cq)
 {
 	struct iwt_cqpoll *p = &cq->poll;
@@ -213,7 +219,10 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 	return on ? HRTIMER_RESTART : HRTIMER_NORESTART;
 }
 
-/* From now on a process that polls @cq need not ring the doorbell of @m; p->lock is held. */
+/*
+ * From now on posts to the queue pair of @m are deferred: a process that polls @cq need not ring
+ * the doorbell. p->lock is held.
+ */
 static void cqpoll_enter(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
 	__must_hold(&cq->poll.lock)
 {
@@ -225,7 +234,7 @@ static void cqpoll_enter(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
 		hrtimer_start(&p->timer, ns_to_ktime(IWT_CQPOLL_PATIENCE_NS),
 			      HRTIMER_MODE_REL_SOFT);
 	WRITE_ONCE(p->on, true);
-	/* set the flag before the ring clears IWT_RING_NEED_WAKEUP */
+	/* before iwt_ring_awake(): a process that sees no NEED_WAKEUP must see DEFERRED */
 	iwt_cq_set_flag(cq, IWT_RING_DEFERRED, true);
 	spin_lock_bh(&st->lock);
 	st->pollers++;
@@ -253,19 +262,19 @@ static void cqpoll_begin(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
  * iwt_cqpoll_member_rang() - a process's doorbell has been served
  * @qp: queue pair
  * @streams: the process does not wait for an event between its posts
- * @before: when the process rang the doorbell, in nanoseconds
- * @now: when the doorbell was served
+ * @before: time when the process rang the doorbell, in nanoseconds
+ * @now: time when the doorbell was served, in nanoseconds
  *
  * Process context.
  */
 void iwt_cqpoll_member_rang(struct iwt_qp *qp, bool streams, u64 before, u64 now)
 {
 	struct iwt_cqpoll *p = &cq_of(qp, 0)->poll;
-	/* the time that the engines ran since @before is not a pause of the process */
+	/* from @before to @now the engines ran: that time is not a pause of the process */
 	bool soon = iwt_habit_soon(&p->habit, before, now, IWT_PAUSE_NS);
 	bool habit = iwt_habit_seen(&p->habit, streams && soon);
 
-	/* read without the lock: cqpoll_begin() checks again, with the lock */
+	/* p->on is read without the lock: an old value costs only time */
 	if (!streams || (!habit && !context_unsafe(READ_ONCE(p->on))) ||
 	    !iwt_stream_sends(&qp->stream))
 		return;
@@ -274,7 +283,7 @@ void iwt_cqpoll_member_rang(struct iwt_qp *qp, bool streams, u64 before, u64 now
 }
 
 /**
- * iwt_cqpoll_member_setup() - initialise the members of a queue pair, without bits
+ * iwt_cqpoll_member_setup() - initialise both memberships of a queue pair, without bits
  * @qp: queue pair, zeroed
  */
 void iwt_cqpoll_member_setup(struct iwt_qp *qp)
@@ -315,7 +324,7 @@ void iwt_cqpoll_member_join(struct iwt_qp *qp)
 }
 
 /**
- * iwt_cqpoll_member_end() - leave the completion queues
+ * iwt_cqpoll_member_end() - end the memberships of a queue pair in its completion queues
  * @qp: queue pair whose doorbell nobody rings any more
  *
  * Process context.
@@ -333,15 +342,15 @@ void iwt_cqpoll_member_end(struct iwt_qp *qp)
 		spin_lock_bh(&p->lock);
 		if (m->on)
 			cqpoll_leave(m);
-		/* cqpoll_run_now() holds the lock from cqpoll_find() until it has a reference */
+		/* cqpoll_run_now() takes a reference to @qp before it drops the lock */
 		xa_erase(&p->members, m->bit);
 		spin_unlock_bh(&p->lock);
 	}
 }
 
 /**
- * iwt_cqpoll_setup() - initialise a completion queue, without members
- * @cq: completion queue, zeroed
+ * iwt_cqpoll_setup() - initialise the state of deferred posts of a completion queue
+ * @cq: completion queue, without queue pairs yet; its iwt_cq.poll is zeroed
  */
 void iwt_cqpoll_setup(struct iwt_cq *cq)
 	__context_unsafe(/* no other processor can access the queue yet */)
@@ -357,9 +366,10 @@ void iwt_cqpoll_setup(struct iwt_cq *cq)
 }
 
 /**
- * iwt_cqpoll_allow() - the process supports IWT_RING_DEFERRED (IWT_FEATURE_DEFERRED)
- * @cq: its completion queue, without queue pairs yet
- * @entries: entries of the ring; iwt_cqpoll_bytes() bytes for the bits follow them
+ * iwt_cqpoll_allow() - allow deferred posts: the process supports IWT_FEATURE_DEFERRED
+ * @cq: completion queue of the process, without queue pairs yet
+ * @entries: number of entries of the ring; behind the entries are iwt_cqpoll_bytes() bytes for
+ *	the bits
  */
 void iwt_cqpoll_allow(struct iwt_cq *cq, u32 entries)
 {
@@ -368,7 +378,7 @@ void iwt_cqpoll_allow(struct iwt_cq *cq, u32 entries)
 	cq->poll.bits = iwt_cqpoll_bytes(entries) * 8;
 }
 
-/* Stop the timer. @cq: completion queue that no queue pair uses. May sleep. */
+/* Stop the timer, and free the table of members. @cq: queue without queue pairs. May sleep. */
 void iwt_cqpoll_end(struct iwt_cq *cq)
 {
 	hrtimer_cancel(&cq->poll.timer);

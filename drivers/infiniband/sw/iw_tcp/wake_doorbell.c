@@ -3,14 +3,15 @@
  * The doorbell, and how the engines learn that a process has posted work requests.
  *
  * A process stores a work request in the ring of its send queue and advances the producer index.
- * After that the engines have to read the ring. There are five ways, and the ring's flag
- * IWT_RING_NEED_WAKEUP tells the process whether it has to ring the doorbell:
+ * After that the engines have to read the ring. There are five ways in which the engines come to
+ * read the ring. The ring's flag IWT_RING_NEED_WAKEUP tells the process whether it has to ring
+ * the doorbell:
  *
- * 1. The engines run for another reason: they read the ring before they stop. Before they read
- *    it for the last time, they set the flag (iwt_ring_sleep()). The process stores the index,
- *    executes a full barrier and reads the flag; the engine stores the flag, executes a full
- *    barrier and reads the index. So at least one of the two sees the other's store, and no post
- *    is missed.
+ * 1. The engines run for another reason, and read the ring before they stop. Before they read
+ *    the ring for the last time, they set the flag (iwt_ring_sleep()). The process stores the
+ *    index, executes a full barrier and reads the flag; the engine stores the flag, executes a
+ *    full barrier and reads the index. So the process sees the flag, or the engine sees the
+ *    index, or both: no post is missed.
  * 2. If the flag is set, the process rings the doorbell: the system call IWT_METHOD_QP_DOORBELL,
  *    which calls iwt_doorbell() and runs the engines.
  * 3. A worker polls the ring, on an idle processor (wake_sqpoll.c). The flag stays clear as long
@@ -23,19 +24,19 @@
  *
  * iwt_stream.pollers counts the pollers of ways 3 and 4. A poller that decrements the count runs
  * the engines once more, and the engines then set the flag as in way 1. tests/unit/ring_model.py
- * tries all orders.
+ * tries all orders of these steps.
  *
- * This file classifies each doorbell by the most recent ones. The file of each way decides
- * when the way begins, and whether it has saved more than it has cost: wake_sqpoll.c (3),
- * wake_cqpoll.c (4), wake_reply.c (5). All thresholds are in wake_habit.h.
+ * This file classifies each doorbell by what has happened since the last doorbell. The file of
+ * each way decides when the way begins, and whether the way has saved more time than it has cost:
+ * wake_sqpoll.c (3), wake_cqpoll.c (4), wake_reply.c (5). All thresholds are in wake_habit.h.
  *
  * - If a process posts one request after the other without a pause, each request costs a system
- *   call, since the engines finish a request before the process posts the next one. A worker
- *   polls for this process if a processor is idle (3); if none is, or with many queue pairs, the
- *   process has to flush (4).
- * - If a process waits for an event after each request, and polls for the event, a worker polls
- *   for this process, too: the time of the system call would add to the latency. If a process
- *   sleeps between posts, a worker gains nothing.
+ *   call, since the engines finish a request before the process posts the next request. A worker
+ *   polls for this process if a processor is idle (3). If no processor is idle, or if the process
+ *   posts to many queue pairs, the process has to flush (4).
+ * - If a process waits for a message of the peer after each request, and waits by polling, a
+ *   worker polls for this process, too: otherwise the time of the system call would add to the
+ *   latency. If a process sleeps between posts, a worker gains nothing.
  * - If the posts of a process reply to messages, the engines spin (5).
  *
  * If the link's setting "polling" is off, ways 3 and 5 are not used: they consume processor time
@@ -50,10 +51,11 @@
 #include "wake_reply.h"
 
 /*
- * Does the process post without waiting for an event? A process that replies to the peer has
- * received data since the last doorbell. A process that waits for each completion has taken the
- * last completion and has no other request in progress. Several threads may ring at the same
- * time, and no lock is held: the result may be wrong, which costs only time.
+ * Does the process post without waiting for the peer? The result is false only if the process
+ * seems to reply to the peer: the stream has received data since the last doorbell, no other
+ * request was in progress, and the process had taken all completions (@ahead is false).
+ * Several threads may ring at the same time, and no lock is held: the result may be wrong, which
+ * costs only time.
  */
 static bool posts_without_waiting(struct iwt_qp *qp, bool ahead)
 {
@@ -65,14 +67,17 @@ static bool posts_without_waiting(struct iwt_qp *qp, bool ahead)
 	return !received || ahead;
 }
 
-/* Has the process posted this request before it has seen the completion of the last request? */
+/*
+ * Has the process posted a request before it has taken the completions of all earlier requests?
+ * The caller has not yet run the engines for this request.
+ */
 static bool is_ahead(const struct iwt_sq *sq)
 {
 	return iwt_ring_prod(&sq->ring) - READ_ONCE(sq->retire) > 1 ||
 	       iwt_cq_untaken(sq->cq);
 }
 
-/* Does the process poll? It has requested no event of either completion queue. */
+/* Does the process poll for completions? Then neither completion queue is armed for an event. */
 static bool polls(const struct iwt_qp *qp)
 {
 	return !iwt_cq_armed(to_iwt_cq(qp->ibqp.send_cq)) &&
@@ -83,7 +88,8 @@ static bool polls(const struct iwt_qp *qp)
  * iwt_doorbell() - a process rings the doorbell
  * @qp: queue pair
  *
- * Process context. When this function returns, the engines have read the ring, or will soon.
+ * Process context. When this function returns, the engines have read the ring, or will read the
+ * ring soon.
  */
 void iwt_doorbell(struct iwt_qp *qp)
 {
@@ -99,8 +105,8 @@ void iwt_doorbell(struct iwt_qp *qp)
 }
 
 /**
- * iwt_doorbell_setup() - initialise all ways of the wake-up for a queue pair
- * @qp: queue pair, zeroed except for its completion queues
+ * iwt_doorbell_setup() - initialise all ways in which the engines learn of posts
+ * @qp: queue pair; the fields that this function initialises are zeroed
  */
 void iwt_doorbell_setup(struct iwt_qp *qp)
 {
@@ -122,7 +128,7 @@ void iwt_doorbell_join(struct iwt_qp *qp)
 }
 
 /**
- * iwt_doorbell_end() - wait until nobody polls or migrates any more
+ * iwt_doorbell_end() - wait until no worker polls for a queue pair or runs its engines
  * @qp: queue pair in error, whose doorbell nobody rings any more
  *
  * May sleep.

@@ -12,15 +12,15 @@ void iwt_habit_setup(struct iwt_habit *h, u32 first)
 }
 
 /**
- * iwt_habit_soon() - is the time from the last event to this one shorter than a pause?
+ * iwt_habit_soon() - is the time from the last event to this event shorter than a pause?
  * @h: habit
  * @begin: time when this event began, in nanoseconds
- * @end: time when this event ended; its own duration is not a pause
- * @pause_ns: length of a pause
+ * @end: time when this event ended, in nanoseconds; the time from @begin to @end is not a pause
+ * @pause_ns: length of a pause, in nanoseconds
  *
- * Records this event as the last one. Any context.
+ * Records this event as the last event. Any context.
  *
- * Return: true if it is shorter.
+ * Return: true if the time from the end of the last event to @begin is shorter than @pause_ns.
  */
 bool iwt_habit_soon(struct iwt_habit *h, u64 begin, u64 end, u64 pause_ns)
 {
@@ -33,7 +33,7 @@ bool iwt_habit_soon(struct iwt_habit *h, u64 begin, u64 end, u64 pause_ns)
 /**
  * iwt_habit_seen() - record an event
  * @h: habit
- * @again: the event extends the streak; false: the event ends the streak
+ * @again: true: the event extends the streak; false: the event ends the streak
  *
  * Any context.
  *

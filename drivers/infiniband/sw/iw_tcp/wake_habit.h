@@ -2,14 +2,14 @@
 /*
  * Habits: an event that has occurred often in a row is expected to occur again. Habits determine
  * *when* the engines change the way in which they learn of posts; the file of each way implements
- * the way itself.
+ * the way itself (wake.h lists the files).
  *
  * A habit is a streak of events and a threshold. When the streak reaches the threshold, the way
- * begins. If the way does not pay, the threshold is doubled, up to a limit; if it pays, the
- * threshold is reset.
+ * begins. If the way then saves no time, the threshold is doubled, up to a limit; if the way
+ * saves time, the threshold is reset.
  *
- * The functions are pure arithmetic and take no lock. If the caller holds no lock either, events
- * on different processors may overwrite each other, and the streak is inexact.
+ * The functions are pure arithmetic and take no lock. If the caller holds no lock either, calls
+ * on different processors may overwrite each other's results, and the streak is inexact.
  */
 #ifndef IWT_WAKE_HABIT_H
 #define IWT_WAKE_HABIT_H
@@ -18,10 +18,13 @@
 #include <linux/types.h>
 
 /*
- * The table: all thresholds and times. FIRST is the initial threshold, MAX the highest one.
+ * The table: all thresholds and times. FIRST is the initial threshold, MAX the highest threshold.
  */
 
-/* A process that has not posted for this time has paused: a pause ends streaks, and a worker. */
+/*
+ * A process that has not posted for this time pauses. A pause ends the streaks of wake_sqpoll.c
+ * and wake_cqpoll.c, and ends a worker that polls.
+ */
 #define IWT_PAUSE_NS		(200 * NSEC_PER_USEC)
 
 /*
@@ -31,45 +34,55 @@
 #define IWT_SQPOLL_FIRST	16
 #define IWT_SQPOLL_MAX		1024
 /*
- * Maximum time of the worker in one stretch. Without a post the worker ends after IWT_PAUSE_NS.
+ * Maximum time for which a worker polls before another thread may use the processor. If the
+ * process does not post, the worker ends after IWT_PAUSE_NS.
  */
 #define IWT_SQPOLL_STRETCH_NS	(5 * NSEC_PER_MSEC)
 
 /*
- * The habit of wake_cqpoll.c: a process flushes its posts. The events are doorbells of a
- * completion queue, with less than IWT_PAUSE_NS from the end of one doorbell to the beginning of
- * the next. The threshold is higher than IWT_SQPOLL_FIRST, so that a worker begins first. The
- * threshold never changes; instead the time doubles for which the process has to use doorbells.
+ * The habit of wake_cqpoll.c: a process flushes its posts. The events are doorbells of all queue
+ * pairs whose send queue uses the completion queue, with less than IWT_PAUSE_NS from the end of
+ * one doorbell to the beginning of the next. The threshold is higher than IWT_SQPOLL_FIRST, so
+ * that a worker begins first. The threshold never changes. Instead, each time that this way has
+ * saved no time, the process has to use doorbells for twice as long: WAIT is the initial time,
+ * WAIT_MAX the longest time.
  */
 #define IWT_CQPOLL_FIRST	32
 #define IWT_CQPOLL_WAIT_NS	NSEC_PER_MSEC
 #define IWT_CQPOLL_WAIT_MAX_NS	NSEC_PER_SEC
-/* Maximum time between two calls of the process, before the timer runs in its place. */
+/* If the process has not flushed for this time, a timer runs the engines. */
 #define IWT_CQPOLL_PATIENCE_NS	(500 * NSEC_PER_USEC)
-/* The way ends when the timer has run in place of the process more often than this in a row. */
+/* The process uses doorbells again if the timer ran the engines more often than this in a row. */
 #define IWT_CQPOLL_MISSED	4
-/* The way ends when more calls in a row than this have served at most one request each. */
+/*
+ * The process also uses doorbells again if more flushes in a row than this have found at most one
+ * request each.
+ */
 #define IWT_CQPOLL_POOR		32
 
 /*
- * The habit of wake_reply.c: the engine spins. The events are replies posted by doorbell, at any
- * distance in time.
+ * The habit of wake_reply.c: the engine spins. The events are replies that a process posts by a
+ * doorbell, with any time between them.
  */
 #define IWT_SPIN_FIRST		16
 #define IWT_SPIN_MAX		1024
 /* Maximum time of one spin. */
 #define IWT_SPIN_NS		(2 * NSEC_PER_USEC)
-/* Initial and maximum credit; cost of a failed spin. A successful spin earns 1. */
+/*
+ * Credit: the engine spins as long as it has credit. IWT_SPIN_CREDIT is the initial credit and
+ * the maximum. A spin that finds a reply earns 1; a spin that finds no reply costs IWT_SPIN_MISS.
+ */
 #define IWT_SPIN_CREDIT		32
 #define IWT_SPIN_MISS		4
 
 /*
- * The habit of wake_migrate.c: the engines move to another processor. The events are budgets used
- * up on a processor that other threads need, at any distance in time.
+ * The habit of wake_migrate.c: the engines move to another processor. The event is that the
+ * engines have used up their budget on a processor that other threads need, with any time
+ * between the events.
  */
 #define IWT_MIGRATE_FIRST	4
 #define IWT_MIGRATE_MAX		32
-/* A migration has paid if the next one follows after at least this time. */
+/* A migration has saved time if the next migration begins at least this time later. */
 #define IWT_MIGRATE_LASTS_NS	(20 * NSEC_PER_MSEC)
 
 /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Long sends leave a processor that other threads need.
+ * Move the engines of a queue pair that sends a long message off a processor that other threads
+ * need.
  *
  * A long message keeps the engines busy beyond their budget. They continue as bottom half work,
  * which ksoftirqd, an ordinary thread, soon executes. If the process that waits for the message
@@ -8,11 +9,12 @@
  * other processors may be idle. So when the engines have used up their budget several times, and
  * another thread was runnable on the processor each time, a worker on another processor runs the
  * engines, if no other thread is runnable there. The engines stay on that processor: the
- * remaining work is queued where they last ran, and if both ends are on one machine, TCP's
+ * remaining work is queued where the engines last ran, and if both ends are on one machine, TCP's
  * acknowledgments arrive on the processor that sent the segments.
  *
  * Correctness does not depend on the worker: until it runs, the engines continue on their old
- * processor. If a migration does not last, more budgets must be used up before the next one.
+ * processor. If a migration follows too soon after the last migration, the engines have to use up
+ * more budgets before the next migration.
  */
 #include "wake.h"
 
@@ -38,7 +40,7 @@ static void do_migrate(struct work_struct *work)
 	u32 here = raw_smp_processor_id();
 
 	if (here == READ_ONCE(m->from) || !single_task_running()) {
-		/* this processor is not idle: try the next one */
+		/* this processor is not idle: next time try the next processor */
 		WRITE_ONCE(m->cpu, iwt_idle_cpu_next(here, READ_ONCE(m->from)));
 		return;
 	}
@@ -64,7 +66,8 @@ void iwt_migrate_end(struct iwt_qp *qp)
  * iwt_migrate_over_budget() - the engines have used up their budget, and have more data to send
  * @qp: queue pair; socket lock and stream lock are held
  *
- * The caller queues the next run of the engines on the current processor in any case.
+ * Whether or not this function queues a migration, the caller queues the next run of the engines
+ * on the current processor.
  */
 void iwt_migrate_over_budget(struct iwt_qp *qp)
 {
@@ -76,7 +79,7 @@ void iwt_migrate_over_budget(struct iwt_qp *qp)
 	/* with PREEMPT_RT bottom halves always run in threads */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) || migrate_is_alone() || !iwt_stream_sends(st))
 		return;
-	/* with shorter messages the process soon rings the next doorbell */
+	/* if less is left, the process soon rings the next doorbell on its own processor */
 	if (st->tx.msg.left <= IWT_TX_BATCH || !iwt_habit_seen(&m->habit, true))
 		return;
 	now = ktime_get_ns();

@@ -13,10 +13,10 @@
  *
  * The time of a spin is bounded, and the engine spins only on a processor other than that of the
  * process. A reply earns credit and a failed spin costs credit. When the credit is used up, the
- * engine does not spin until a streak of replies by doorbell shows again that spinning pays; the
+ * engine does not spin until the process has posted a streak of replies by doorbells; the
  * required streak is longer each time. If several queue pairs receive in turn on a processor, a
- * spin would delay messages that have arrived: so the engine does not spin. Neither does it spin
- * if the link's setting "polling" is off.
+ * spin would delay messages that have arrived: so the engine does not spin. The engine does not
+ * spin either if the link's setting "polling" is off.
  */
 #include "wake_reply.h"
 
@@ -44,8 +44,8 @@ void iwt_reply_spin_setup(struct iwt_reply_spin *s)
 /**
  * iwt_reply_spin_rang() - a process's doorbell has been served
  * @st: stream
- * @replies: the process posted after it had received data, and no other request is in
- *	progress
+ * @replies: the post seems to reply to a message: the stream has received data since the last
+ *	doorbell, and the process had no other request in progress
  *
  * Process context.
  */
@@ -62,7 +62,10 @@ void iwt_reply_spin_rang(struct iwt_stream *st, bool replies)
 	iwt_habit_restart(&s->habit);
 }
 
-/* Has no other stream received on this processor since @st last did? */
+/*
+ * Is @st the stream that last received on this processor? If not, @st is recorded as the last
+ * stream.
+ */
 static bool reply_is_alone(const struct iwt_stream *st)
 {
 	if (__this_cpu_read(last_stream) == st)
@@ -72,10 +75,12 @@ static bool reply_is_alone(const struct iwt_stream *st)
 }
 
 /**
- * iwt_reply_spin_begin() - the engines begin a run
+ * iwt_reply_spin_begin() - decide whether this run of the engines may spin for a reply
  * @st: stream; the socket lock and the lock of the stream are held
  * @receive: the receive engine runs: a message may have arrived to which the process replies at
  *	once
+ *
+ * The engines call this function when they begin a run.
  */
 void iwt_reply_spin_begin(struct iwt_stream *st, bool receive)
 {
@@ -89,7 +94,7 @@ void iwt_reply_spin_begin(struct iwt_stream *st, bool receive)
 		return;
 	s->rx_pos = st->rx.pos;
 	s->cons = st->sq.cons;
-	/* a process that replies before the spin begins need not ring either */
+	/* a process that replies before the spin begins need not ring the doorbell either */
 	iwt_ring_awake(&st->sq.ring);
 }
 
@@ -132,12 +137,13 @@ static void note_hit(struct iwt_stream *st)
 }
 
 /**
- * iwt_reply_spin() - no data is left to send: spin for the reply, if spinning pays
+ * iwt_reply_spin() - spin for the reply of the process, if this run may spin
  * @st: stream; the socket lock and the lock of the stream are held
  *
- * Spins at most once in each run, and only if the run has received data.
+ * The engines call this function when they have no more data to send. Spins at most once in each
+ * run, and only if the run has received data.
  *
- * Return: true if the spin has found a posted request, which is to be sent now.
+ * Return: true if the spin has found a posted request, which the engines have to send now.
  */
 bool iwt_reply_spin(struct iwt_stream *st)
 {

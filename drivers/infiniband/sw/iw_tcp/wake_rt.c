@@ -23,12 +23,12 @@
 #define SHARE_NS	(WINDOW_NS / 8)
 
 /*
- * One for each processor, used with bottom halves off. If threads preempt each other on a
- * processor between reading and writing @used, some of the time is not counted.
+ * The present window of a processor, used with bottom halves off. If threads preempt each other
+ * on a processor between reading and writing @used, some of the time is not counted.
  */
 struct window {
-	u64 begun;	/* local_clock() */
-	u64 used;	/* nanoseconds */
+	u64 begun;	/* local_clock() at its beginning */
+	u64 used;	/* nanoseconds for which real time threads ran the engines */
 };
 
 static DEFINE_PER_CPU(struct window, windows);
@@ -41,12 +41,13 @@ static bool is_realtime_thread(const struct task_struct *t)
 
 /**
  * iwt_realtime_may() - may this thread run an engine?
- * @since: zero; set to the current time if the time of this thread is limited, for
- *	iwt_realtime_did()
+ * @since: points to zero; set to the current time, for iwt_realtime_did(), if the time of this
+ *	thread is limited
  *
- * Bottom halves are off.
+ * The caller has disabled bottom halves.
  *
- * Return: false for a real time thread of the kernel that has used up its share.
+ * Return: false if this is a real time thread of the kernel, and the real time threads of this
+ * processor have used up their share; else true.
  */
 bool iwt_realtime_may(u64 *since)
 {
@@ -65,9 +66,9 @@ bool iwt_realtime_may(u64 *since)
 
 /**
  * iwt_realtime_did() - account the time for which a real time thread has run an engine
- * @since: from iwt_realtime_may()
+ * @since: time from iwt_realtime_may()
  *
- * Bottom halves are off.
+ * The caller has disabled bottom halves.
  */
 void iwt_realtime_did(u64 since)
 {

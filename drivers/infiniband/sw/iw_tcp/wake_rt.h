@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Limit the time for which real time threads run the engines; with PREEMPT_RT only. */
+/* Limit the time for which the kernel's real time threads run the engines, with PREEMPT_RT. */
 #ifndef IWT_WAKE_RT_H
 #define IWT_WAKE_RT_H
 
@@ -10,8 +10,8 @@ bool iwt_realtime_may(u64 *since);
 void iwt_realtime_did(u64 since);
 
 /*
- * May this thread run an engine? Bottom halves are off. If the result is true, the caller has to
- * call iwt_realtime_leave() with @since after the engine.
+ * May this thread run an engine? The caller has disabled bottom halves. If the result is true,
+ * the caller runs the engine, and then calls iwt_realtime_leave() with *@since.
  */
 static inline bool iwt_realtime_enter(u64 *since)
 {

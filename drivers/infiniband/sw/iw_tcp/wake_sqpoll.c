@@ -6,13 +6,13 @@
  * need not ring the doorbell. The worker disables preemption, so that no other thread can delay a
  * post while the worker polls. The worker takes no processor time from other threads: it ends as
  * soon as another thread is runnable on its processor, or when the process has not posted for
- * IWT_PAUSE_NS. If polling did not pay, the next worker begins only after a longer streak of
- * doorbells, and on another processor. If the link's setting "polling" is off, no worker begins,
- * and a running worker ends after at most IWT_SQPOLL_STRETCH_NS.
+ * IWT_PAUSE_NS. If the worker has found no post, the next worker begins only after a longer
+ * streak of doorbells, and on another processor. If the link's setting "polling" is off, no
+ * worker begins, and a running worker ends after about IWT_SQPOLL_STRETCH_NS at the latest.
  *
  * No post is lost when the worker ends: it decrements iwt_stream.pollers under the lock of the
  * stream and runs the engines once more (see wake_doorbell.c). tests/unit/ring_model.py tries all
- * orders.
+ * orders of these steps.
  */
 #include "wake.h"
 
@@ -29,7 +29,10 @@
 /* Reads of the ring between two reads of the clock. */
 #define SQPOLL_LOOKS	64
 
-/* Return: true if the worker polls now; false if @on is false or the stream takes no posts. */
+/*
+ * Begin (@on is true) or end the polling of a send queue. Return: true if the worker polls from
+ * now on; false if @on is false, or if the engines start no more requests.
+ */
 static bool set_polled(struct iwt_qp *qp, bool on)
 {
 	struct iwt_stream *st = &qp->stream;
@@ -47,9 +50,9 @@ static bool set_polled(struct iwt_qp *qp, bool on)
 }
 
 /*
- * Run the engines for each post, until the process pauses, the stretch ends or another thread is
- * runnable. If TCP can't take all data now, the engines continue when the socket calls back.
- * Return: number of requests found.
+ * Run the engines for each post, until the process pauses, IWT_SQPOLL_STRETCH_NS are over, or
+ * another thread is runnable. If TCP can't accept all data now, the engines continue later, in a
+ * callback of the socket. Return: number of requests that the worker has found.
  */
 static u32 poll(struct iwt_qp *qp)
 {
@@ -98,7 +101,7 @@ static void do_poll(struct work_struct *work)
 	iwt_habit_restart(&p->habit);
 	if (!found) {
 		iwt_habit_failed(&p->habit, IWT_SQPOLL_MAX);
-		/* this processor may be busy: try the next one */
+		/* this processor may be busy: next time try the next processor */
 		WRITE_ONCE(p->cpu, iwt_idle_cpu_next(raw_smp_processor_id(),
 						     READ_ONCE(p->poster)));
 		return;
@@ -122,8 +125,8 @@ void iwt_sqpoll_setup(struct iwt_sqpoll *p)
  * @busy: the process does not sleep between its posts
  * @now: time when the doorbell was served, in nanoseconds
  *
- * If such doorbells have become a habit, a worker is queued on another processor than the
- * caller's. Process context.
+ * If the streak of doorbells with @busy, in quick succession, has reached its threshold, the
+ * function queues a worker on another processor than the caller's. Process context.
  */
 void iwt_sqpoll_rang(struct iwt_qp *qp, bool busy, u64 now)
 {
