@@ -4,7 +4,7 @@
 
 /**
  * iwt_access_check() - decide whether an access is allowed
- * @r: the region or window that the STag or local key names, NULL if there is none
+ * @r: the region or window to which the STag or local key belongs, or NULL if there is none
  * @who: PD and stream on whose behalf memory is accessed
  * @addr: first tagged offset or address
  * @len: octets
@@ -14,7 +14,7 @@
  * access of zero octets is allowed without any check (RFC 5041 5.2, RFC 5040 5.2.1). A region
  * may end at 2^64, so the check computes the address of the last octet, not the end address.
  *
- * Return: the verdict.
+ * Return: IWT_ACCESS_OK, or the reason why the access is refused.
  */
 enum iwt_access_verdict iwt_access_check(const struct iwt_region *r,
 					 const struct iwt_party *who,
@@ -52,11 +52,12 @@ u64 iwt_access_room(const struct iwt_region *r, u64 addr)
 
 /**
  * iwt_access_tagged_err() - the error for a refused Write or Read Response
- * @v: verdict of iwt_access_check()
+ * @v: result of iwt_access_check() or of the lookup of the pages
  *
  * DDP has no error code for a missing right; the code of RDMAP is used.
  *
- * Return: error for the Terminate (RFC 5041 7.2), IWT_OK for IWT_ACCESS_OK.
+ * Return: error for the Terminate (RFC 5041 7.2); IWT_OK for IWT_ACCESS_OK; IWT_ERR_ABSENT for
+ * IWT_ACCESS_ABSENT.
  */
 u32 iwt_access_tagged_err(enum iwt_access_verdict v)
 {
@@ -83,9 +84,10 @@ u32 iwt_access_tagged_err(enum iwt_access_verdict v)
 
 /**
  * iwt_access_read_err() - the error for a refused Read Request
- * @v: verdict of iwt_access_check()
+ * @v: result of iwt_access_check() or of the lookup of the pages
  *
- * Return: error for the Terminate (RFC 5040 4.8), IWT_OK for IWT_ACCESS_OK.
+ * Return: error for the Terminate (RFC 5040 4.8); IWT_OK for IWT_ACCESS_OK; IWT_ERR_ABSENT for
+ * IWT_ACCESS_ABSENT.
  */
 u32 iwt_access_read_err(enum iwt_access_verdict v)
 {

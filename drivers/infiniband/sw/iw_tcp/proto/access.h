@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Is an access to a region allowed? (RFC 5040 8, RFC 5042) Pure. */
+/* Is an access to a region allowed? (RFC 5040 8, RFC 5042) Pure functions. */
 #ifndef IWT_ACCESS_H
 #define IWT_ACCESS_H
 
@@ -11,7 +11,7 @@ enum iwt_rights {
 	IWT_REMOTE_WRITE	= 1 << 1,
 	IWT_REMOTE_READ		= 1 << 2,
 	IWT_REMOTE_ATOMIC	= 1 << 3,
-	IWT_LOCAL_READ		= 1 << 4,	/* of regions only, not of windows */
+	IWT_LOCAL_READ		= 1 << 4,	/* regions grant this right, windows do not */
 	IWT_BIND_WINDOWS	= 1 << 5,
 };
 
@@ -20,7 +20,7 @@ enum iwt_rights {
  * structure identifies the stream.
  */
 struct iwt_party {
-	const void *pd;	/* identity only */
+	const void *pd;	/* only compared, never dereferenced */
 };
 
 /* The attributes of a region or a window that iwt_access_check() uses. */
@@ -29,14 +29,17 @@ struct iwt_region {
 	u64 len;
 	u32 rights;
 	bool valid;
-	/* identity only: a protection domain, or the only iwt_party that may use the window */
+	/*
+	 * A protection domain, or the only iwt_party that may use the window. The pointer is only
+	 * compared, never dereferenced.
+	 */
 	const void *owner;
 };
 
 enum iwt_access_verdict {
 	IWT_ACCESS_OK,
-	IWT_ACCESS_STAG,	/* no such region, or not valid */
-	IWT_ACCESS_ASSOC,	/* of another protection domain, or of another stream */
+	IWT_ACCESS_STAG,	/* no region has the STag, or the region is not valid */
+	IWT_ACCESS_ASSOC,	/* the region belongs to another protection domain or stream */
 	IWT_ACCESS_WRAP,	/* addr + len passes 2^64 */
 	IWT_ACCESS_BOUNDS,
 	IWT_ACCESS_RIGHTS,
@@ -45,8 +48,8 @@ enum iwt_access_verdict {
 };
 
 /*
- * Returned by functions that return an error for a Terminate: there is no error, but the pages
- * must be faulted in before the access.
+ * A special result of functions that return an error for a Terminate: there is no error, but the
+ * pages must be faulted in before the access.
  */
 #define IWT_ERR_ABSENT	0x20000u
 

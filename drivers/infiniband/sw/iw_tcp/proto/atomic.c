@@ -90,8 +90,8 @@ u32 iwt_atomic_check(const struct iwt_atomic *a)
 }
 
 /*
- * Add each field separately: the sum leaves out the top bit of each field, so that no carry
- * reaches the next field. The top bits are then added without carry.
+ * Add each field separately. @a->data_mask has the top bit of each field. The sum leaves out the
+ * top bits, so that no carry reaches the next field. The top bits are then added without carry.
  */
 static u64 fetch_add(const struct iwt_atomic *a, u64 old)
 {

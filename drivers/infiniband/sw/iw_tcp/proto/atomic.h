@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Atomic operations (RFC 7306 5): headers and arithmetic. Pure. */
+/* Atomic operations (RFC 7306 5): headers and arithmetic. Pure functions. */
 #ifndef IWT_ATOMIC_H
 #define IWT_ATOMIC_H
 

@@ -15,32 +15,32 @@
 #define UP_ESTABLISHED	IWT_CMA_UP_ESTABLISHED
 #define UP_DISCONNECT	IWT_CMA_UP_DISCONNECT
 
-/* FAIL: a connect fails. DONE: a connection ends gracefully. GONE: a connection is reset. */
+/* FAIL: connecting fails. DONE: a connection ends gracefully. GONE: a connection is reset. */
 #define FAIL		(DETACH | RESET | UP_REPLY)
 #define DONE		(DETACH | RELEASE | IWT_CMA_UP_CLOSE)
 #define GONE		(DETACH | RESET | IWT_CMA_UP_CLOSE)
 
 /*
- * Every cell is written out. A step to the same state without actions means that the event
- * can't happen in the state, or that it changes nothing. iw_cm relies on these properties:
- * UP_REPLY is sent once, when the initiator leaves its first two states; UP_CLOSE is sent once,
- * and only after UP_REPLY with success or after UP_ESTABLISHED; a responder that was not
- * accepted sends no event after UP_REQUEST.
+ * Every cell of the table is written out. A step to the same state without actions means that the
+ * event can't happen in the state, or that the event changes nothing. iw_cm relies on these
+ * properties: UP_REPLY is sent once, when the initiator leaves the states CONNECTING and
+ * WAIT_REP; UP_CLOSE is sent once, and only after UP_REPLY with success or after UP_ESTABLISHED;
+ * if the ULP has not accepted a Request, no event follows UP_REQUEST.
  *
- * A ULP may answer a Request at any time. A deadline is set only if the listener is destroyed,
- * because then the ULP may not know of the Request. An established stream has a deadline only
- * while it waits to end: for outstanding work, or for TCP to accept a Terminate while the peer
- * does not read. After FIN is queued, neither destroying the queue pair nor a slow peer causes a
- * reset: a reset would lose the octets that TCP still has to deliver, above all a Terminate. So
- * the queue pair is detached, and the endpoint reads and discards the data of the peer. If the
- * peer does not understand the Request, the initiator returns to its first state without an event
- * to iw_cm.
+ * A ULP may answer a Request at any time. A deadline for the answer is set only if the listener
+ * is destroyed, because then the ULP may not know of the Request. An established stream has a
+ * deadline only while its end waits for outstanding work, or for TCP to accept a Terminate while
+ * the peer does not read. After FIN is queued, neither destroying the queue pair nor a slow peer
+ * causes a reset: a reset would lose the octets that TCP still has to deliver, above all a
+ * Terminate. So the queue pair is detached, and the endpoint reads and discards the data of the
+ * peer. If the peer does not understand the Request, the initiator returns to the state
+ * CONNECTING without an event to iw_cm.
  *
  * A consumer that destroys its queue pair right after its last completion expects the peer to
  * receive the message of this completion. So an abort closes TCP by FIN, and TCP still delivers
- * its octets, unless the stream would end inside an FPDU or TCP refers to memory of requests:
- * then IWT_CMA_RELEASE resets. After FIN only the memory is a reason to reset: the endpoint can't
- * linger while TCP refers to memory of requests.
+ * its octets. But if the stream would end inside an FPDU, or if TCP refers to memory of requests,
+ * IWT_CMA_RELEASE closes TCP by RST. After FIN only the second reason remains: the endpoint can't
+ * stay in the state LINGER while TCP refers to memory of requests.
  */
 static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 	[IWT_CM_CONNECTING] = {

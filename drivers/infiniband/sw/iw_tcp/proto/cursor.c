@@ -10,7 +10,7 @@
  * iwt_cursor_piece() - return the next contiguous octets
  * @c: position, moved past the returned octets
  * @max: maximum number of octets to return
- * @len: number of returned octets, at least one unless the end was reached
+ * @len: set to the number of returned octets: 0 if the function returns NULL, else at least 1
  *
  * Any context; sleeps only if @c->more sleeps.
  *
@@ -38,9 +38,9 @@ const u8 *iwt_cursor_piece(struct iwt_cursor *c, u32 max, u32 *len)
  * iwt_cursor_copy() - copy octets out
  * @c: position, moved
  * @to: destination of at least @len octets
- * @len: octets to copy
+ * @len: number of octets to copy
  *
- * Return: false when the pieces end early; the octets up to the end were copied.
+ * Return: false if fewer than @len octets are left; then these octets were copied.
  */
 bool iwt_cursor_copy(struct iwt_cursor *c, void *to, u32 len)
 {
@@ -60,11 +60,11 @@ bool iwt_cursor_copy(struct iwt_cursor *c, void *to, u32 len)
 }
 
 /**
- * iwt_cursor_skip_far() - iwt_cursor_skip() beyond the current piece
+ * iwt_cursor_skip_far() - skip octets, also beyond the end of the current piece
  * @c: position, moved
- * @len: octets to skip
+ * @len: number of octets to skip
  *
- * Return: false when the pieces end early.
+ * Return: false if fewer than @len octets are left.
  */
 bool iwt_cursor_skip_far(struct iwt_cursor *c, u32 len)
 {
@@ -82,12 +82,12 @@ bool iwt_cursor_skip_far(struct iwt_cursor *c, u32 len)
  * iwt_cursor_crc() - compute a CRC32c over octets
  * @c: position, moved
  * @len: number of octets
- * @crc: register of crc32c(): all ones at the beginning; the complement of its last
- *	value is the CRC
+ * @crc: register of crc32c(), updated: the caller sets the register to all ones before the first
+ *	call; the complement of its last value is the CRC
  *
- * crc32c() is called once for each piece, because each call has a fixed cost.
+ * crc32c() is called only once for each piece, because each call has a fixed cost.
  *
- * Return: false when the pieces end early.
+ * Return: false if fewer than @len octets are left.
  */
 bool iwt_cursor_crc(struct iwt_cursor *c, u32 len, u32 *crc)
 {

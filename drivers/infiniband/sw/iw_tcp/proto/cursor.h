@@ -2,9 +2,9 @@
 /*
  * A read position in received octets that are stored in several pieces.
  *
- * The owner of the pieces embeds struct iwt_cursor as the first member of its own cursor and
- * supplies more(). A cursor is a value: a copy of the embedding struct is an independent
- * position. With a copy the parser reads the stream without consuming it.
+ * The owner of the pieces embeds struct iwt_cursor as the first member of its own cursor struct,
+ * and supplies more(). A copy of the embedding struct is an independent position: the parser
+ * moves a copy, and so reads the octets without consuming them.
  */
 #ifndef IWT_CURSOR_H
 #define IWT_CURSOR_H
@@ -17,7 +17,8 @@
  * struct iwt_cursor - read position
  * @p: next octet of the current piece
  * @len: octets left in the current piece
- * @more: makes the next piece of at least one octet the current one; returns false at the end
+ * @more: makes the next piece, of at least one octet, the current piece, or returns false at the
+ *	end; NULL if there is only one piece
  */
 struct iwt_cursor {
 	const u8 *p;
@@ -33,9 +34,9 @@ bool iwt_cursor_crc(struct iwt_cursor *c, u32 len, u32 *crc);
 /**
  * iwt_cursor_skip() - skip octets
  * @c: position, moved
- * @len: octets to skip
+ * @len: number of octets to skip
  *
- * Return: false when the pieces end early.
+ * Return: false if fewer than @len octets are left.
  */
 static inline bool iwt_cursor_skip(struct iwt_cursor *c, u32 len)
 {

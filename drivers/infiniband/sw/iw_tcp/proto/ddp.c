@@ -13,7 +13,8 @@ u32 iwt_ddp_hdr_len(u8 ctrl)
 /**
  * iwt_ddp_parse() - read a DDP header (RFC 5041 4.2, 4.3)
  * @hdr: private copy of iwt_ddp_hdr_len() octets
- * @d: segment; the function sets all fields, those of the other kind of header to 0
+ * @d: segment; the function sets all fields, and clears the fields that only the other kind of
+ *	header has
  *
  * The reserved bits are ignored, and no field is checked.
  */
@@ -43,7 +44,7 @@ void iwt_ddp_parse(const u8 *hdr, struct iwt_ddp *d)
 
 /**
  * iwt_ddp_build() - write a DDP header (RFC 5041 4.2, 4.3)
- * @d: segment; @d->dv and @d->rv are plain numbers, 1 unless the peer is an RDMAC peer
+ * @d: segment; @d->dv and @d->rv are version numbers: 0 for an RDMAC peer, else 1
  * @hdr: buffer of IWT_DDP_UNTAGGED_LEN octets
  *
  * Return: octets written.
@@ -69,11 +70,11 @@ u32 iwt_ddp_build(const struct iwt_ddp *d, u8 *hdr)
 }
 
 /**
- * iwt_ddp_check_version() - is DV the version of the stream? (RFC 5041 4.1)
+ * iwt_ddp_check_version() - is DV the DDP version that the stream uses? (RFC 5041 4.1)
  * @d: the segment
  * @rdmac: the peer is an RDMAC peer (RFC 5044 C.1)
  *
- * Return: IWT_OK, or the error of the segment's kind (RFC 5041 7.2).
+ * Return: IWT_OK, or the error, which differs for tagged and untagged segments (RFC 5041 7.2).
  */
 u32 iwt_ddp_check_version(const struct iwt_ddp *d, bool rdmac)
 {
@@ -94,8 +95,8 @@ u32 iwt_ddp_check_version(const struct iwt_ddp *d, bool rdmac)
  * because a Send without payload consumes a buffer like any other Send (RFC 5040 5.3). TCP
  * delivers the segments in order, so an MO that leaves a gap or goes back is an error.
  *
- * Any MSN other than the expected MSN is out of range; the expected MSN without a buffer is "no
- * buffer available".
+ * If the MSN is not the expected MSN, the error is "MSN out of range". If the MSN is the expected
+ * MSN but there is no buffer, the error is "no buffer available".
  *
  * Return: IWT_OK or the error for the Terminate.
  */
@@ -122,7 +123,7 @@ u32 iwt_ddp_check_untagged(const struct iwt_ddp *d, u32 len,
  * iwt_ddp_advance() - update the state of a queue after an accepted segment
  * @q: inbound state of the queue
  * @len: octets behind the DDP header
- * @last: the segment was the last one of its message
+ * @last: the segment was the last segment of its message
  *
  * MSN wraps from 0xffffffff to 0 (RFC 5041 4.3).
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* DDP segment headers and the checks of RFC 5041 7.1. Pure. */
+/* DDP segment headers and the checks of RFC 5041 7.1. Pure functions. */
 #ifndef IWT_DDP_H
 #define IWT_DDP_H
 
@@ -22,7 +22,7 @@ struct iwt_ddp {
 /* Inbound state of one untagged queue. */
 struct iwt_ddp_rxq {
 	u32 msn;	/* of the next or current message */
-	u32 mo;		/* expected offset of its next segment */
+	u32 mo;		/* expected offset of the next segment of this message */
 };
 
 u32 iwt_ddp_hdr_len(u8 ctrl);

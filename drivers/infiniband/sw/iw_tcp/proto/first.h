@@ -2,10 +2,10 @@
 /*
  * Initial values of counters that wrap at 2^32 or at another limit.
  *
- * No test runs long enough to reach the wrap. So a laboratory builds the driver with
- * IWT_BEFORE_WRAP, and all these counters start that far before their wrap (tests/vm/README, the
- * laboratory "wrap"). Both ends of a connection must use the same value, because the first
- * message number is visible on the wire.
+ * No test runs long enough to reach the wrap. So one laboratory builds the driver with
+ * IWT_BEFORE_WRAP set to a number, and each of these counters starts this number of steps before
+ * its wrap (tests/vm/README, the laboratory "wrap"). Both ends of a connection must use the same
+ * value, because the first message number is visible on the wire.
  */
 #ifndef IWT_FIRST_H
 #define IWT_FIRST_H
@@ -20,9 +20,9 @@
 #define IWT_FIRST		((u32)0 - IWT_BEFORE_WRAP)
 /* Message numbers (RFC 5041 5.2). */
 #define IWT_FIRST_MSN		((u32)1 - IWT_BEFORE_WRAP)
-/* Positions in a stream: the offset is a multiple of the marker spacing. */
+/* Positions in a stream. The first position must be a multiple of the marker spacing. */
 #define IWT_FIRST_POS		((u32)0 - IWT_BEFORE_WRAP * 4096)
-/* Counters that wrap at the limit max. */
+/* Counters that begin at 0 and wrap at the limit max. */
 #define IWT_FIRST_UP_TO(max)	(IWT_BEFORE_WRAP ? (u32)(max) - IWT_BEFORE_WRAP : 0)
 
 #endif

@@ -11,11 +11,17 @@
 
 #include "rdmap.h"
 
-/* ULPDU_Length, DDP control, RDMAP control: no marker ever divides them. */
+/*
+ * Length of the first word of an FPDU: ULPDU_Length, DDP control, RDMAP control. No marker
+ * divides it.
+ */
 #define IWT_FPDU_WORD		4
 /* Maximum number of octets in front of the payload. */
 #define FPDU_HEAD_MAX		(IWT_FPDU_LEN_LEN + IWT_MAX_ULPDU_HDR)
-/* Offsets of the last header field, which says where the payload is placed: TO, MO. */
+/*
+ * Offsets of TO and MO in the DDP header: its last field, which determines the place of the
+ * payload.
+ */
 #define IWT_DDP_TO		(IWT_DDP_TAGGED_LEN - 8)
 #define IWT_DDP_MO		(IWT_DDP_UNTAGGED_LEN - 4)
 #define IWT_MARKER_PTR		2	/* offset of FPDUPTR in a marker */
@@ -37,7 +43,7 @@ static struct iwt_cursor *cursor_clone(union cursor_clone *to,
 }
 
 /**
- * iwt_fpdu_span() - number of octets in the stream for octets of an FPDU
+ * iwt_fpdu_span() - number of octets of the stream that a part of an FPDU occupies
  * @pos: stream position where the first octet, or the marker in front of it, begins
  * @n: number of octets of the FPDU, without markers
  * @markers: the stream has markers
@@ -71,7 +77,7 @@ u32 iwt_fpdu_size(u16 ulpdu_len, u32 pos, bool markers)
 	return iwt_fpdu_span(pos, n + IWT_FPDU_CRC_LEN, markers);
 }
 
-/* Number of octets of the DDP and RDMAP headers, which the parser copies. */
+/* Return: number of octets of the DDP and RDMAP headers, which the parser copies. */
 static u32 fpdu_hdr_len(u32 ulpdu_len, u8 ctrl, u8 rdmap)
 {
 	u32 len = iwt_ddp_hdr_len(ctrl);
@@ -86,7 +92,7 @@ static u32 fpdu_hdr_len(u32 ulpdu_len, u8 ctrl, u8 rdmap)
 	return min(len, ulpdu_len);
 }
 
-/* Initializes the fields of @f that depend on its first word. */
+/* Initializes the fields of @f that depend on the first word of the FPDU, @word. */
 static void fpdu_begin(struct iwt_fpdu *f, const u8 *word, u32 pos)
 {
 	f->hdr_len = fpdu_hdr_len(f->ulpdu_len, word[2], word[3]);
@@ -99,7 +105,10 @@ static void fpdu_begin(struct iwt_fpdu *f, const u8 *word, u32 pos)
 	f->follows = false;
 }
 
-/* Copies @len octets of an FPDU from @c, which is at stream position @pos. */
+/*
+ * Copies @len octets of an FPDU, without markers, from @c, which is at stream position @pos.
+ * Return: false when the pieces end early.
+ */
 static bool fpdu_copy(struct iwt_cursor *c, u32 pos, bool markers, u8 *to,
 		      u32 len)
 {
@@ -140,7 +149,7 @@ static bool fpdu_markers_ok(struct iwt_cursor *c, const struct iwt_fpdu *f)
 	for (;;) {
 		if (!iwt_cursor_copy(c, marker, sizeof(marker)))
 			return false;
-		/* The low bits are reserved, the value is modulo 2^16. */
+		/* The two low bits are reserved, and the value is a distance modulo 2^16. */
 		ptr = get_unaligned_be16(marker + IWT_MARKER_PTR);
 		if ((ptr ^ (off ? off - start : 0)) & 0xfffc)
 			return false;
@@ -167,7 +176,10 @@ static bool fpdu_crc_ok(struct iwt_cursor *c, u32 size)
 	return get_unaligned_le32(field) == ~crc;
 }
 
-/* The checks that follow framing and CRC; the headers are a private copy. */
+/*
+ * The checks after the checks of framing and CRC. They use only the private copy of the headers.
+ * On IWT_FPDU_BAD, *@err is the error.
+ */
 static enum iwt_fpdu_status fpdu_judge(struct iwt_fpdu *f, bool rdmac,
 				       u32 *err)
 {
@@ -280,8 +292,8 @@ static bool fpdu_ulpdu_len(const struct iwt_cursor *at, size_t cursor_size,
 }
 
 /*
- * Reads an FPDU that has markers, is not contiguous, or is not complete. Such FPDUs are rare, so
- * only this function has a second cursor on the stack.
+ * Reads an FPDU that has markers, is not contiguous, or is not complete. Such FPDUs are rare:
+ * this function is not inline, so that the usual path needs no stack for a copy of the cursor.
  */
 static noinline enum iwt_fpdu_status
 read_any(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
@@ -302,23 +314,26 @@ read_any(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
 
 /**
  * iwt_fpdu_read() - parse and check an FPDU
- * @at: position of its first octet, or of the marker in front of it; the first
- *	member of the owner's cursor. The function does not move it
- * @cursor_size: size of the owner's cursor, at most IWT_CURSOR_MAX
+ * @at: position of the FPDU's first octet, or of the marker in front of this octet; must be the
+ *	first member of the owner's cursor struct; not moved
+ * @cursor_size: size of the owner's cursor struct, at most IWT_CURSOR_MAX
  * @avail: number of octets of the stream received from @at on
  * @pos: stream position of @at, modulo 2^32, counted from the first octet
  *	behind the startup frame
  * @rules: negotiated properties of this direction
- * @f: the FPDU. On IWT_FPDU_OK all fields are set. On IWT_FPDU_BAD @hdr, @hdr_len
- *	and @ulpdu_len are set, for the Terminate. On IWT_FPDU_MORE @size is set, to 0
- *	if not yet known. All other fields are undefined
- * @err: on IWT_FPDU_BAD the error for the Terminate
+ * @f: the FPDU. If the result is IWT_FPDU_OK, the function has set all fields. If the result is
+ *	IWT_FPDU_BAD, it has set hdr, hdr_len and ulpdu_len, for the Terminate. If the result is
+ *	IWT_FPDU_MORE, it has set size, to 0 if the size is not yet known. All other fields are
+ *	undefined
+ * @err: set to the error for the Terminate if the result is IWT_FPDU_BAD, to IWT_OK if the result
+ *	is IWT_FPDU_OK, else undefined
  *
- * The function decides nothing before the whole FPDU has been received. Then it checks, in this
- * order: CRC, markers, ULPDU_Length against the DDP header, DDP version. A wrong marker is
- * reported as a marker error only if the CRC is correct (RFC 5044 8). The headers are parsed only
- * from the copy in @f: a sender on this machine may change the octets of the stream at any time,
- * but the effect is the same as that of sending the changed octets.
+ * The function checks nothing before the whole FPDU has been received. Then it checks, in this
+ * order: the CRC, the markers, whether ULPDU_Length is long enough for the DDP header, and the
+ * DDP version. A wrong marker is reported as a marker error only if the CRC is correct (RFC 5044
+ * 8). A sender on this machine may change the octets of the stream at any time. So the headers
+ * are parsed only from the copy in @f: a change has the same effect as if the sender had sent the
+ * changed octets.
  *
  * Any context; sleeps only if @at->more sleeps.
  *
@@ -351,7 +366,8 @@ enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_si
 }
 
 /*
- * Octets in front of TO or MO, which are the same in all segments of a message except the last.
+ * Number of octets from the beginning of an FPDU to TO or MO. These octets are the same in all
+ * segments of a message except the last segment.
  */
 #define TAGGED_START	(IWT_FPDU_LEN_LEN + IWT_DDP_TO)
 #define UNTAGGED_START	(IWT_FPDU_LEN_LEN + IWT_DDP_MO)
@@ -363,9 +379,10 @@ static void fpdu_start(const struct iwt_fpdu *f, u8 *start)
 }
 
 /*
- * Does the FPDU at @p continue the message of @f: does it begin with the octets @start, and is
- * its TO or MO @by octets behind that of @f? The function reads each octet once and stores none.
- * It is inline because it is most of the work for the segments of a long message.
+ * Does the FPDU at @p continue the message of @f? Then it begins with the octets @start, and its
+ * TO or MO is greater by @by than the TO or MO of @f. The function reads each octet once, and
+ * stores nothing. It is inline because this check is most of the work for the segments of a long
+ * message.
  */
 static __always_inline bool fpdu_continues(const struct iwt_fpdu *f, const u8 *start,
 					   const u8 *p, u32 by)
@@ -377,7 +394,7 @@ static __always_inline bool fpdu_continues(const struct iwt_fpdu *f, const u8 *s
 	       get_unaligned_be32(p + UNTAGGED_START) == f->ddp.mo + by;
 }
 
-/* Advance @f to the last of the @n FPDUs that continue its message. */
+/* Make @f describe the @n-th FPDU after the FPDU @f; all @n FPDUs continue the message of @f. */
 static void fpdu_step(struct iwt_fpdu *f, u32 n)
 {
 	if (f->ddp.tagged) {
@@ -393,14 +410,15 @@ static void fpdu_step(struct iwt_fpdu *f, u32 n)
 }
 
 /**
- * iwt_fpdu_goes_on() - can the headers of the next FPDU be predicted from this one?
- * @f: as for iwt_fpdu_follows()
+ * iwt_fpdu_goes_on() - can the headers of the next FPDU be predicted from the headers of @f?
+ * @f: the last FPDU, as iwt_fpdu_read() or iwt_fpdu_follows() set it on success, or zeroed
  * @rules: negotiated properties of this direction
  *
  * The headers of Writes, Read Responses and Sends can be predicted, because they consist of the
  * DDP header alone. In a stream with markers no header can be predicted.
  *
- * Return: true if the message of @f continues and its next headers can be predicted.
+ * Return: true if the message of @f continues and the headers of its next segment can be
+ * predicted.
  */
 bool iwt_fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rules)
 {
@@ -410,17 +428,19 @@ bool iwt_fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rul
 
 /**
  * iwt_fpdu_follows() - does the next FPDU have the predicted headers?
- * @at: position of its first octet; not moved
+ * @at: position of the first octet of the next FPDU; not moved
  * @avail: number of octets of the stream received from @at on
  * @rules: negotiated properties of this direction
- * @f: the FPDU before it, as iwt_fpdu_read() or this function set it on success, or zeroed
+ * @f: the last FPDU, as iwt_fpdu_read() or this function set it on success, or zeroed
  *
- * All segments of a message but the last have the same size and the same headers, except that
- * the payload of each is placed behind that of the segment before. So the checks of the segment
- * before also hold for this one. Only its TO or MO and its CRC are checked.
+ * All segments of a message except the last segment have the same size, and the same headers
+ * except for TO or MO: the payload of a segment is placed behind the payload of the segment
+ * before. So the results of the checks of the last FPDU are also valid for the next FPDU. The
+ * function compares the headers of the next FPDU, and checks its CRC.
  *
- * Return: true if the whole FPDU has been received and has these headers; then @f describes it.
- * Else @f is unchanged; call iwt_fpdu_read().
+ * Return: true if the whole FPDU has been received, has the predicted headers and a correct CRC;
+ * then @f describes this FPDU. If the result is false, @f is unchanged, and the caller has to
+ * call iwt_fpdu_read().
  */
 bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 		      const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f)
@@ -444,17 +464,19 @@ bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 
 /**
  * iwt_fpdu_alike() - count the next FPDUs that have the predicted headers
- * @at: position of the first of these FPDUs; not moved
+ * @at: position of the first octet of the first of these FPDUs; not moved
  * @avail: number of octets of the stream received from @at on
  * @most: maximum number of FPDUs to examine. The caller passes the number that it can consume:
  *	the peer decides how many FPDUs arrive, and FPDUs that are not consumed are examined again
- * @f: the FPDU before them, for which iwt_fpdu_goes_on() returns true; not changed
+ * @f: the FPDU before these FPDUs, for which iwt_fpdu_goes_on() returns true; not changed
  *
  * All counted FPDUs are complete in the piece at @at, one behind the other. Only their headers
- * were checked: the caller must call iwt_fpdu_crc_holds() for each before it uses the payload.
- * The headers are not read again, so a sender on this machine may change them without effect.
+ * have been checked: for each FPDU, the caller must call iwt_fpdu_crc_holds() before it uses the
+ * payload. The headers are not read again, so a sender on this machine may change the headers
+ * without effect.
  *
- * Return: the number of FPDUs. For the next FPDU, call iwt_fpdu_follows() or iwt_fpdu_read().
+ * Return: the number of FPDUs. For the FPDU after them, call iwt_fpdu_follows() or
+ * iwt_fpdu_read().
  */
 u32 iwt_fpdu_alike(const struct iwt_cursor *at, u32 avail, u32 most, const struct iwt_fpdu *f)
 {
@@ -472,9 +494,9 @@ u32 iwt_fpdu_alike(const struct iwt_cursor *at, u32 avail, u32 most, const struc
 
 /**
  * iwt_fpdu_pass() - advance past FPDUs that iwt_fpdu_alike() has counted
- * @f: the FPDU before them; set to the last of them
- * @at: position of the first of them; not moved
- * @n: number of consumed FPDUs, at least one
+ * @f: the FPDU before the counted FPDUs; set to the last of the @n FPDUs
+ * @at: position of the first counted FPDU; not moved
+ * @n: number of FPDUs to pass: at least 1, at most the counted number
  */
 void iwt_fpdu_pass(struct iwt_fpdu *f, const struct iwt_cursor *at, u32 n)
 {
@@ -484,9 +506,9 @@ void iwt_fpdu_pass(struct iwt_fpdu *f, const struct iwt_cursor *at, u32 n)
 
 /**
  * iwt_fpdu_payload() - move to the first payload octet
- * @f: as iwt_fpdu_read() set it
- * @at: position of the FPDU as given to iwt_fpdu_read(); possibly moved. Afterwards only
- *	iwt_fpdu_piece() can use it
+ * @f: the FPDU, as iwt_fpdu_read() set it
+ * @at: position of the FPDU, as for iwt_fpdu_read(). The function may move @at or not, so
+ *	afterwards only iwt_fpdu_piece() can use @at
  * @rules: as given to iwt_fpdu_read()
  *
  * Return: false when the pieces end early.
@@ -515,7 +537,7 @@ u32 iwt_fpdu_rest(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rules)
 }
 
 /**
- * iwt_fpdu_any_piece() - iwt_fpdu_piece() of an FPDU in any number of pieces
+ * iwt_fpdu_any_piece() - iwt_fpdu_piece() for an FPDU that is not contiguous
  * @f: the FPDU
  * @at: position, moved
  * @rules: as given to iwt_fpdu_read()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The whole-FPDU parser: framing, markers, CRC, headers (RFC 5044 4, 6). Pure. */
+/* The whole-FPDU parser: framing, markers, CRC, headers (RFC 5044 4, 6). Pure functions. */
 #ifndef IWT_FPDU_H
 #define IWT_FPDU_H
 
@@ -10,7 +10,7 @@
 
 enum iwt_fpdu_status {
 	IWT_FPDU_OK,
-	IWT_FPDU_MORE,	/* not yet complete; nothing was decided */
+	IWT_FPDU_MORE,	/* not yet complete, so not checked */
 	IWT_FPDU_BAD,	/* *err is the error; the stream must end */
 };
 
@@ -31,8 +31,8 @@ struct iwt_fpdu {
 	u8 hdr[IWT_MAX_ULPDU_HDR];
 	u32 pos;		/* stream position of the FPDU (markers) */
 	u32 walked;		/* payload octets that iwt_fpdu_piece() has returned */
-	const u8 *flat;		/* the payload if contiguous, else NULL */
-	bool follows;		/* continues the message of an FPDU with equal headers */
+	const u8 *flat;		/* the payload, if the FPDU is contiguous, else NULL */
+	bool follows;		/* had the headers that were predicted from the last FPDU */
 };
 
 enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_size,
@@ -70,7 +70,7 @@ static inline bool iwt_fpdu_crc_holds(const u8 *p, u32 size, const struct iwt_fp
 /**
  * iwt_fpdu_piece() - return the next contiguous payload octets
  * @f: the FPDU, after iwt_fpdu_payload()
- * @at: position as iwt_fpdu_payload() or this function left it; moved
+ * @at: position where iwt_fpdu_payload() or the last call of this function left @at; moved
  * @rules: as given to iwt_fpdu_read()
  * @max: maximum number of octets to return
  * @len: number of returned octets

@@ -26,7 +26,7 @@ void iwt_marker_begin(struct iwt_marker *m, u32 pos)
 }
 
 /**
- * iwt_marker_put() - write a marker if the stream must have one at this position
+ * iwt_marker_put() - write a marker if the stream must have a marker at this position
  * @m: position, moved past the marker
  * @to: buffer for the marker
  * @run: number of octets of the FPDU before the next marker; the caller writes up to this
@@ -35,7 +35,7 @@ void iwt_marker_begin(struct iwt_marker *m, u32 pos)
  * A marker precedes an octet of its FPDU and never follows the last octet (RFC 5044 4.3). So call
  * this function only if at least one more octet of the FPDU follows.
  *
- * Return: octets written, 0 or IWT_MARKER_LEN.
+ * Return: number of octets written: 0 or IWT_MARKER_LEN.
  */
 u32 iwt_marker_put(struct iwt_marker *m, u8 *to, u32 *run)
 {
@@ -61,9 +61,9 @@ u32 iwt_marker_put(struct iwt_marker *m, u8 *to, u32 *run)
  * @len: number of octets, without markers
  * @to: destination; a whole FPDU needs iwt_fpdu_size() octets
  *
- * The CRC covers a marker between pad and CRC (RFC 5044 4.4). So copy a CRC field of any content,
- * compute the CRC over all octets before the field, and store the CRC in the field: no marker
- * divides the field.
+ * The CRC also covers a marker between the pad and the CRC field (RFC 5044 4.4). So the caller
+ * copies a CRC field of any content, then computes the CRC over all octets before the copied
+ * field, and stores the CRC in the copied field. No marker divides the field.
  *
  * Return: number of octets written, with markers.
  */

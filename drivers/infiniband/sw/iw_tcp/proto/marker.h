@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Inserting markers into an outbound stream (RFC 5044 4.3). Pure. */
+/* Inserting markers into an outbound stream (RFC 5044 4.3). Pure functions. */
 #ifndef IWT_MARKER_H
 #define IWT_MARKER_H
 

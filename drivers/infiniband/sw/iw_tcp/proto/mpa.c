@@ -11,13 +11,13 @@
 #define IWT_MPA_PD_LEN_OFF	(IWT_MPA_HDR_LEN - 2)	/* of PD_Length */
 
 /**
- * iwt_mpa_need() - known length of the startup frame
+ * iwt_mpa_need() - how many octets of the startup frame must be received?
  * @buf: received octets of the frame
  * @len: number of received octets
  *
- * Return: length of the fixed part, until the fixed part has been received; then length of the
- * frame. If the private data are longer than IWT_MPA_MAX_PD, the length of the fixed part: the
- * frame is wrong, and no more octets of it are needed.
+ * Return: the length of the fixed part if the fixed part has not been received yet, else the
+ * length of the frame. If the length of the private data exceeds IWT_MPA_MAX_PD, the function
+ * returns the length of the fixed part: the frame is wrong, and no more octets are needed.
  */
 u32 iwt_mpa_need(const u8 *buf, u32 len)
 {
@@ -29,7 +29,7 @@ u32 iwt_mpa_need(const u8 *buf, u32 len)
 	return pd > IWT_MPA_MAX_PD ? IWT_MPA_HDR_LEN : IWT_MPA_HDR_LEN + pd;
 }
 
-/* Read the enhanced word (RFC 6581 6). Without the flag A, the other flags are ignored. */
+/* Read the enhanced word (RFC 6581 6). If the flag A is clear, the other flags are ignored. */
 static void mpa_parse_enh(const u8 *word, struct iwt_mpa_frame *f)
 {
 	const struct iwt_mpa_enh *w = (const void *)word;
@@ -47,14 +47,16 @@ static void mpa_parse_enh(const u8 *word, struct iwt_mpa_frame *f)
 /**
  * iwt_mpa_parse() - read a startup frame (RFC 5044 7.1.1, RFC 6581 6)
  * @buf: octets received so far, a private copy
- * @len: number of octets; octets behind the frame are left to the caller
- * @reply: a Reply is expected, else a Request
- * @max_rev: highest supported revision; for a Reply the revision of the sent Request
- * @f: set on IWT_MPA_OK and IWT_MPA_BAD_REV, else zeroed
+ * @len: number of octets in @buf; octets behind the frame are ignored
+ * @reply: true: the frame must be a Reply; false: the frame must be a Request
+ * @max_rev: highest supported revision; for a Reply, the revision of the Request that was sent
+ * @f: frame; the function sets all fields, and sets them to 0 unless the result is IWT_MPA_OK or
+ *	IWT_MPA_BAD_REV
  *
  * The first wrong octet of the key is an error, so that this end does not wait for a peer that
- * does not use MPA. S is evaluated only in revision 2. R in a Request and the reserved bits are
- * ignored, except IWT_MPA_F_LARGE, which takes effect if both ends are configured to use it.
+ * does not use MPA. The flag S is evaluated only in revision 2. The flag R in a Request is
+ * ignored. The reserved bits are ignored, except IWT_MPA_F_LARGE, which takes effect if both ends
+ * are configured to use this flag.
  *
  * Return: see enum iwt_mpa_verdict.
  */
@@ -97,8 +99,9 @@ enum iwt_mpa_verdict iwt_mpa_parse(const u8 *buf, u32 len, bool reply,
 }
 
 /*
- * An RDMAC peer is recognized by revision 0. It always requests markers, and CRC is used whether
- * or not it requests CRC (RFC 5044 C.1, C.2.3).
+ * Is the frame of an RDMAC peer, and does this end support RDMAC peers? An RDMAC peer uses
+ * revision 0 and always requests markers. With an RDMAC peer CRC is always used, even if the peer
+ * does not request CRC (RFC 5044 C.1, C.2.3).
  */
 static bool mpa_is_rdmac(const struct iwt_mpa_wish *own,
 			 const struct iwt_mpa_frame *f)
@@ -115,10 +118,11 @@ static bool mpa_is_rdmac(const struct iwt_mpa_wish *own,
  * Reply. A frame is unfit if it has revision 0 and this end does not support RDMAC peers (RFC
  * 5044 C.2.1, C.2.2), if the peer declines CRC and this end requires CRC, or if the private data
  * are longer than the ULP can receive: they would have to be truncated or dropped, but RFC 5044
- * 7.1.1 requires that they are passed on unchanged. A Reply with R is checked only for its
- * revision.
+ * 7.1.1 requires that they are passed on unchanged. Of a Reply with R, only the revision is
+ * checked.
  *
- * Return: IWT_MPA_OK, IWT_MPA_UNFIT, or IWT_MPA_BAD_REV, an improper frame.
+ * Return: IWT_MPA_OK; IWT_MPA_UNFIT; or IWT_MPA_BAD_REV if the revision is higher than the
+ * highest revision that this end supports, so that the frame is improper.
  */
 enum iwt_mpa_verdict iwt_mpa_admit(const struct iwt_mpa_wish *own,
 				   const struct iwt_mpa_frame *f)
@@ -153,7 +157,7 @@ static void mpa_build_enh(const struct iwt_mpa_frame *f, u8 *word)
 /**
  * iwt_mpa_build() - write a startup frame (RFC 5044 7.1.1, RFC 6581 6)
  * @f: contents of the frame; @f->pd_off is ignored
- * @pd: @f->pd_len octets of private data of the ULP; may be inside @buf
+ * @pd: @f->pd_len octets of private data of the ULP; @pd may point into @buf
  * @buf: buffer of IWT_MPA_MAX_FRAME octets
  *
  * Return: number of octets written, 0 when the private data do not fit in a frame.
@@ -182,7 +186,10 @@ u32 iwt_mpa_build(const struct iwt_mpa_frame *f, const void *pd, u8 *buf)
 	return len + f->pd_len;
 }
 
-/* Limits a depth for the frame, where the highest value means "not negotiated". */
+/*
+ * Limits a depth to the highest depth that a frame can contain: one less than the highest value
+ * of the field, because that value means "not negotiated".
+ */
 static u16 mpa_depth(u16 depth)
 {
 	return min_t(u16, depth, IWT_MPA_ENH_DEPTH - 1);
@@ -193,9 +200,9 @@ static u16 mpa_depth(u16 depth)
  * @own: capabilities and settings of this end
  * @req: Request; the function sets all fields, the caller then sets @pd_len
  *
- * The Request has revision 2 if supported, because only revision 2 negotiates the read depths
- * (RFC 6581 9). If the peer may be an RDMAC peer, the Request has revision 1: an RDMAC peer would
- * take the enhanced word for private data (RFC 5044 C.2.5).
+ * The Request has revision 2 if this end supports revision 2, because only revision 2 negotiates
+ * the read depths (RFC 6581 9). But if the peer may be an RDMAC peer, the Request has revision 1:
+ * an RDMAC peer would take the enhanced word for private data (RFC 5044 C.2.5).
  */
 void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req)
 {
@@ -219,9 +226,10 @@ void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req)
 }
 
 /*
- * FPDUs may be longer than a segment if both ends offer this and the peer does not request
- * markers: a receiver that requests markers may place segments that arrive out of order, which is
- * possible only if each segment contains whole FPDUs (RFC 5044 A.3).
+ * May this end send FPDUs that are longer than a segment? Both ends must offer such FPDUs, and
+ * the peer must not request markers: a receiver that requests markers may place segments that
+ * arrive out of order, which is possible only if each segment contains whole FPDUs (RFC 5044
+ * A.3).
  */
 static bool mpa_tx_large(const struct iwt_mpa_frame *req,
 			 const struct iwt_mpa_frame *rep,
@@ -232,8 +240,9 @@ static bool mpa_tx_large(const struct iwt_mpa_frame *req,
 
 /*
  * The responder accepts kinds of ready-to-receive messages that the initiator offers (RFC 6581
- * 9.2). A Send looks like a message of the ULP, so the responder accepts it only if no other kind
- * is offered. If no kind is offered, the responder names the kinds that it supports.
+ * 9.2). A Send looks like a message of the ULP, so the responder accepts a Send only if the
+ * initiator offers no other kind. If the initiator offers no kind, the responder offers a Write
+ * and a Read. Return: the kind that the initiator will probably send.
  */
 static enum iwt_mpa_rtr mpa_answer_rtr(const struct iwt_mpa_frame *req,
 				       struct iwt_mpa_frame *rep)
@@ -262,7 +271,7 @@ static void mpa_answer_enh(const struct iwt_mpa_frame *req,
 		terms->ird = min(terms->ird, req->ord);
 	if (req->ird != IWT_MPA_ENH_DEPTH)
 		terms->ord = min(terms->ord, req->ird);
-	/* A Read as ready-to-receive message needs an inbound read slot. */
+	/* If the ready-to-receive message may be a Read, IRD must be at least 1. */
 	if (rep->rtr_read && !terms->ird)
 		terms->ird = 1;
 
@@ -277,12 +286,14 @@ static void mpa_answer_enh(const struct iwt_mpa_frame *req,
  * @own: capabilities and settings of this end
  * @req: the Request, as iwt_mpa_parse() accepted it
  * @rep: Reply; the function sets all fields, the caller then sets @pd_len, and @reject to refuse
- * @terms: negotiated terms, valid once the Reply is sent; @err is IWT_OK
+ * @terms: set to the negotiated terms, which are valid once the Reply is sent; the function sets
+ *	their member err to IWT_OK
  *
- * The Reply has the revision of the Request, and is enhanced if the Request is (RFC 6581 10). It
- * has revision 0 only for a supported RDMAC peer. C is set if CRC will be used, that is unless
- * both ends decline CRC (RFC 5044 7.1.1). With an RDMAC peer, markers and CRC are used in both
- * directions (RFC 5044 C.2.4).
+ * The Reply has the revision of the Request, and is enhanced if the Request is enhanced (RFC 6581
+ * 10). But if the Request has revision 0 and is not from a supported RDMAC peer, the Reply has
+ * revision 1. The flag C is set if CRC will be used: CRC is not used only if both ends decline
+ * CRC (RFC 5044 7.1.1). With an RDMAC peer, markers and CRC are used in both directions (RFC 5044
+ * C.2.4).
  */
 void iwt_mpa_answer(const struct iwt_mpa_wish *own,
 		    const struct iwt_mpa_frame *req,
@@ -316,9 +327,9 @@ void iwt_mpa_answer(const struct iwt_mpa_wish *own,
  * @req: the Request
  * @rep: Reply; the function sets all fields, the caller then sets @pd_len
  *
- * Except for R and ORD, the Reply is that of iwt_mpa_answer() (RFC 6581 10). ORD is the value
- * that this end needs, not limited to the IRD of the initiator, because that IRD may be the
- * reason for the reject (RFC 6581 9.1).
+ * The Reply is the same as the Reply of iwt_mpa_answer(), except for R and ORD (RFC 6581 10). ORD
+ * is the value that this end needs. It is not limited to the IRD of the initiator, because that
+ * IRD may be the reason for the reject (RFC 6581 9.1).
  */
 void iwt_mpa_refuse(const struct iwt_mpa_wish *own,
 		    const struct iwt_mpa_frame *req, struct iwt_mpa_frame *rep)
@@ -333,7 +344,7 @@ void iwt_mpa_refuse(const struct iwt_mpa_wish *own,
 
 /*
  * The initiator selects a kind of ready-to-receive message that the responder accepts (RFC 6581
- * 9.2).
+ * 9.2). Return: IWT_OK, or IWT_ERR_MPA_RTR if the responder accepts no kind that was offered.
  */
 static u32 mpa_conclude_rtr(const struct iwt_mpa_frame *req,
 			    const struct iwt_mpa_frame *rep,
@@ -360,13 +371,14 @@ static u32 mpa_conclude_rtr(const struct iwt_mpa_frame *req,
  * @own: capabilities and settings of this end
  * @req: the Request that was sent
  * @rep: the Reply, accepted by iwt_mpa_parse() and without R
- * @terms: negotiated terms; if @err is set, the first FPDU is a Terminate with this error
+ * @terms: set to the negotiated terms; if their member err is not IWT_OK, the first FPDU has to
+ *	be a Terminate with this error
  *
- * If the Reply is not enhanced, the depths are not negotiated; if the responder declines
- * peer-to-peer mode, the roles of client and server remain. Neither is an error. ORD is lowered
- * to the responder's IRD, and IRD is raised to the responder's ORD up to the limit of the device
- * (RFC 6581 9.1). A Reply of revision 0 is from an RDMAC peer: markers and CRC are used in both
- * directions (RFC 5044 C.2.5).
+ * It is no error if the Reply is not enhanced: then the depths are not negotiated. It is no error
+ * either if the responder declines peer-to-peer mode: then the roles of client and server remain.
+ * ORD is lowered to the responder's IRD, and IRD is raised to the responder's ORD up to the limit
+ * of the device (RFC 6581 9.1). A Reply of revision 0 is from an RDMAC peer: markers and CRC are
+ * used in both directions (RFC 5044 C.2.5).
  */
 void iwt_mpa_conclude(const struct iwt_mpa_wish *own,
 		      const struct iwt_mpa_frame *req,

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* MPA startup frames and their negotiation (RFC 5044 7.1, RFC 6581). Pure. */
+/* MPA startup frames and their negotiation (RFC 5044 7.1, RFC 6581). Pure functions. */
 #ifndef IWT_MPA_H
 #define IWT_MPA_H
 
 #include "wire.h"
 
-/* Contents of a Request or Reply, in host byte order. */
+/* Contents of a Request or Reply, in host byte order. The letters are the names of the flags. */
 struct iwt_mpa_frame {
 	bool reply;
 	bool markers;		/* M: the sender requests markers in the data that it receives */
 	bool crc;		/* C */
 	bool reject;		/* R, Reply only */
 	bool large;		/* FPDUs need not fit in a segment */
-	bool enhanced;		/* S with revision 2: the fields below are valid */
+	bool enhanced;		/* S with revision 2: p2p, rtr_*, ird and ord are valid */
 	bool p2p;		/* A */
 	bool rtr_send;		/* B */
 	bool rtr_write;		/* C of the enhanced word */
 	bool rtr_read;		/* D */
 	u8 rev;
-	u16 ird;		/* IWT_MPA_ENH_DEPTH: not negotiated */
+	u16 ird;		/* IWT_MPA_ENH_DEPTH: not negotiated; the same for ord */
 	u16 ord;
 	u16 pd_len;		/* length of ULP private data, without enhanced word */
 	u16 pd_off;		/* offset of ULP private data in the frame */
@@ -27,7 +27,7 @@ struct iwt_mpa_frame {
 enum iwt_mpa_verdict {
 	IWT_MPA_OK,		/* complete and well formed */
 	IWT_MPA_MORE,		/* valid so far, more octets are needed */
-	IWT_MPA_BAD,		/* key or length is wrong: close, error 2004 */
+	IWT_MPA_BAD,		/* key or length is wrong: close the connection (error 2004) */
 	IWT_MPA_BAD_REV,	/* well formed, but of an unsupported revision */
 	IWT_MPA_UNFIT,		/* well formed, but this end can't accept it */
 };
@@ -46,7 +46,7 @@ struct iwt_mpa_wish {
 	bool markers;		/* request markers */
 	bool p2p;		/* offer peer-to-peer mode */
 	u8 max_rev;		/* 1 or 2 */
-	u16 ird;		/* inbound reads: value of the ULP, limited by the device */
+	u16 ird;		/* IRD and ORD: values of the ULP, limited by the device */
 	u16 ord;
 	u16 ird_max;		/* limit of the device for raising @ird to the responder's ORD */
 	u16 pd_max;		/* maximum length of private data that the ULP can receive */
@@ -65,7 +65,7 @@ struct iwt_mpa_terms {
 	bool rdmac;		/* DDP and RDMAP of version 0 */
 	u16 ird;
 	u16 ord;
-	enum iwt_mpa_rtr rtr;	/* initiator: kind to send; responder: the most likely kind */
+	enum iwt_mpa_rtr rtr;	/* kind that the initiator sends; responder: probable kind */
 	u32 err;		/* IWT_OK or IWT_ERR_MPA_IRD, IWT_ERR_MPA_RTR */
 };
 

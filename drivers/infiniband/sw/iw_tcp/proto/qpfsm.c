@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The states of a queue pair, which are those of its RDMAP stream (RFC 5040 6). */
+/* The states of a queue pair, which are the states of its RDMAP stream (RFC 5040 6). */
 #include "qpfsm.h"
 
 #define STEP(state, acts)	{ IWT_QP_##state, (acts) }
@@ -9,13 +9,13 @@
 #define DRAINED			IWT_QA_DRAINED
 
 /*
- * Every cell is written out: an event that is not allowed has the action REFUSE, an event that
- * changes nothing has no action. Four rules need an explanation. A graceful close first sends the
- * work requests that were posted before it, and then FIN (RFC 5041 6.2.1). The peer's FIN ends
- * only the peer's direction: this end continues until no work is outstanding. A second error
- * while a Terminate is being sent changes nothing, because a stream carries one Terminate. A
- * queue pair whose connection has ended goes to ERROR, not to IDLE, so that requests posted later
- * are flushed instead of waiting for ever.
+ * Every cell of the table is written out: an event that is not allowed has the action REFUSE, an
+ * event that changes nothing has no action. Four rules need an explanation. A graceful close
+ * first sends the work requests that were posted before the close, and then FIN (RFC 5041 6.2.1).
+ * The peer's FIN ends only the peer's direction: this end continues until no work is outstanding.
+ * A second error while a Terminate is being sent changes nothing, because a stream has at most
+ * one Terminate. When the connection ends, the next state is ERROR, not IDLE, so that requests
+ * that are posted later are flushed and do not wait for ever.
  */
 static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QE_COUNT] = {
 	[IWT_QP_IDLE] = {
@@ -129,7 +129,7 @@ static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QE_COUNT] = {
  * @state: present state
  * @event: event
  *
- * Return: the next state and IWT_QA_* bits; IWT_QA_REFUSE leaves the state as it is.
+ * Return: the next state and IWT_QA_* bits; with IWT_QA_REFUSE, the next state is @state.
  */
 struct iwt_qp_step iwt_qpfsm(enum iwt_qp_state state, enum iwt_qp_event event)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The states of a queue pair, which are those of its RDMAP stream (RFC 5040 6). Pure. */
+/*
+ * The states of a queue pair, which are the states of its RDMAP stream (RFC 5040 6). Pure
+ * functions.
+ */
 #ifndef IWT_QPFSM_H
 #define IWT_QPFSM_H
 
@@ -18,16 +21,16 @@ enum iwt_qp_state {
 
 enum iwt_qp_event {
 	IWT_QE_ATTACH,		/* startup is done, the queue pair has the socket */
-	IWT_QE_CLOSE,		/* ULP: graceful close, queues are empty */
-	IWT_QE_CLOSE_BUSY,	/* ULP: graceful close with work outstanding */
+	IWT_QE_CLOSE,		/* ULP: graceful close; no work is outstanding */
+	IWT_QE_CLOSE_BUSY,	/* ULP: graceful close; work is outstanding */
 	IWT_QE_TO_ERROR,	/* ULP: modify to error */
 	IWT_QE_TO_IDLE,		/* ULP: modify to reset */
 	IWT_QE_LOCAL_ERROR,	/* a work request or the stream failed here */
 	IWT_QE_TERM_RECEIVED,	/* the peer sent a Terminate */
-	IWT_QE_PEER_CLOSED,	/* FIN, nothing outstanding */
-	IWT_QE_PEER_BUSY,	/* FIN with work outstanding */
+	IWT_QE_PEER_CLOSED,	/* FIN of the peer; no work is outstanding */
+	IWT_QE_PEER_BUSY,	/* FIN of the peer; work is outstanding */
 	IWT_QE_DRAINED,		/* no work is outstanding any more */
-	IWT_QE_LOST,		/* reset, timeout */
+	IWT_QE_LOST,		/* reset or timeout of the connection */
 	IWT_QE_DETACH,		/* the connection has ended */
 	IWT_QE_COUNT
 };
@@ -38,11 +41,11 @@ enum iwt_qp_action {
 	IWT_QA_SEND_TERM	= 1 << 1,
 	IWT_QA_CLOSE		= 1 << 2,	/* request a graceful close */
 	IWT_QA_ABORT		= 1 << 3,	/* request an abort */
-	IWT_QA_REPORT		= 1 << 4,	/* asynchronous event to the ULP */
-	IWT_QA_REFUSE		= 1 << 5,	/* not allowed: -EINVAL */
+	IWT_QA_REPORT		= 1 << 4,	/* report an asynchronous event to the ULP */
+	IWT_QA_REFUSE		= 1 << 5,	/* the event is not allowed: return -EINVAL */
 	IWT_QA_SEAL		= 1 << 6,	/* do not start requests that are posted later */
 	IWT_QA_GRACE		= 1 << 7,	/* the close waits: set a deadline */
-	IWT_QA_DRAINED		= 1 << 8,	/* requests posted before a close are done */
+	IWT_QA_DRAINED		= 1 << 8,	/* the requests posted before a close are done */
 };
 
 struct iwt_qp_step {

@@ -66,7 +66,10 @@ const struct iwt_rdmap_rule *iwt_rdmap_rule(u8 opcode)
 	return &rules[opcode & IWT_RDMAP_OP_MASK];
 }
 
-/* Checks the length of a message that consists of a header only, in one segment. */
+/*
+ * Checks the length of a message that consists of a header only, in one segment. @len: octets
+ * behind the DDP header. Return: IWT_OK or the error for the Terminate.
+ */
 static u32 rdmap_check_len(const struct iwt_ddp *d,
 			   const struct iwt_rdmap_rule *rule, u32 len)
 {
@@ -78,7 +81,7 @@ static u32 rdmap_check_len(const struct iwt_ddp *d,
 		most = IWT_TERM_HDR_MAX;
 	if (len > most)
 		return rule->exact ? IWT_ERR_OP_UNSPEC : IWT_ERR_UNT_LONG;
-	/* Immediate Data has one segment, and is no continuation of a Send */
+	/* such a message has one segment, and does not continue a Send on its queue */
 	if (len < rule->hdr_len || !d->last || d->mo)
 		return IWT_ERR_OP_UNSPEC;
 	return IWT_OK;
@@ -86,13 +89,13 @@ static u32 rdmap_check_len(const struct iwt_ddp *d,
 
 /**
  * iwt_rdmap_room() - length of the buffer for an untagged message
- * @d: first or next segment of the message
- * @recv: on queue 0, length of the receive buffer for the message
+ * @d: a segment of the message
+ * @recv: on queue 0, length of the receive buffer for the message; else ignored
  *
- * Immediate Data consumes a receive buffer but is not placed in it, so the length of the buffer
- * does not matter. The length of a message with a fixed length in RFC 7306 is checked by
- * iwt_rdmap_check() instead: RFC 7306 has no error code for a wrong length, and the code of DDP
- * would report the buffer as too short.
+ * Immediate Data consumes a receive buffer but is not placed in the buffer, so the length of the
+ * buffer does not matter. The messages of RFC 7306 have a fixed length, which iwt_rdmap_check()
+ * checks: RFC 7306 has no error code for a wrong length, and the code of DDP would mean that the
+ * buffer is too short. So DDP must not check the length of these messages.
  *
  * Return: number of octets that DDP may place.
  */
@@ -117,8 +120,8 @@ u32 iwt_rdmap_room(const struct iwt_ddp *d, u32 recv)
  * Checks the RDMAP version, which must equal the DDP version (RFC 5044 C.1), the opcode, whether
  * T and QN fit the opcode, and the length of messages that consist of a header only. RFC 5040 and
  * 7306 have no error code for a wrong length: a Read Request or Terminate that is too long is
- * reported as too long for its buffer, all others as an unspecified error. The caller checks
- * whether a Response was requested.
+ * reported as too long for its buffer, any other wrong length as an unspecified error. The caller
+ * checks whether this end has requested a Response.
  *
  * Return: IWT_OK or the error for the Terminate.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* RDMAP opcodes and headers (RFC 5040 4, RFC 7306). Pure. */
+/* RDMAP opcodes and headers (RFC 5040 4, RFC 7306). Pure functions. */
 #ifndef IWT_RDMAP_H
 #define IWT_RDMAP_H
 
@@ -12,7 +12,7 @@ struct iwt_rdmap_rule {
 	u8 qn;
 	u8 hdr_len;	/* length of the RDMAP header; Terminate: minimum */
 	bool payload;	/* ULP payload may follow */
-	bool exact;	/* fixed length: any other is an unspecified error */
+	bool exact;	/* fixed length: any other length is an unspecified error */
 	bool solicited;
 	bool invalidates;
 };

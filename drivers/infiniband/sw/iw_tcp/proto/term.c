@@ -12,7 +12,7 @@ static bool term_has_hdrs(u32 err)
 {
 	switch (IWT_ERR_LAYER(err)) {
 	case 0:
-		return IWT_ERR_ETYPE(err) != 0;	/* local catastrophic: none */
+		return IWT_ERR_ETYPE(err) != 0;	/* 0: local catastrophic error */
 	case 1:
 		return true;
 	default:
@@ -20,7 +20,10 @@ static bool term_has_hdrs(u32 err)
 	}
 }
 
-/* A Terminate returns the RDMAP header only of a Read Request (RFC 5040 4.8). */
+/*
+ * Does the Terminate contain an RDMAP header? Only if the segment that caused the error is a Read
+ * Request (RFC 5040 4.8).
+ */
 static bool term_has_read(u32 err, const u8 *hdr, u32 hdr_len)
 {
 	return IWT_ERR_LAYER(err) == 0 && IWT_ERR_ETYPE(err) == 1 &&
@@ -32,16 +35,17 @@ static bool term_has_read(u32 err, const u8 *hdr, u32 hdr_len)
 /**
  * iwt_term_build() - write a Terminate header
  * @err: the error, as IWT_ERR()
- * @hdr: headers of the segment that caused the error, as in struct iwt_fpdu; for a
- *	Read Request that failed halfway, the caller has advanced them
+ * @hdr: headers of the segment that caused the error, as in struct iwt_fpdu; for a Read Request
+ *	that failed halfway, the caller has changed its header to describe the remaining part
  * @hdr_len: octets at @hdr; 0 when no segment caused the error
  * @ulpdu_len: ULPDU_Length of that segment
  * @out: buffer of IWT_TERM_MAX - IWT_DDP_UNTAGGED_LEN octets for the part of the
  *	Terminate behind its DDP header
  *
- * @err decides which headers the Terminate contains (RFC 5040 4.8): none for local and for MPA
- * errors, else segment length and DDP header, and for a refused Read Request also the RDMAP
- * header. For a segment without a complete DDP header, the Terminate contains only the length.
+ * @err determines which headers the Terminate contains (RFC 5040 4.8). For a local error of RDMAP
+ * and for an error of MPA, it contains no headers. For other errors it contains the segment
+ * length and the DDP header, and for a refused Read Request also the RDMAP header. If the DDP
+ * header of the segment was not complete, it contains only the segment length.
  *
  * Return: number of octets written, for iwt_txseg_term().
  */
@@ -76,7 +80,7 @@ u32 iwt_term_build(u32 err, const u8 *hdr, u32 hdr_len, u16 ulpdu_len, u8 *out)
 	return len + sizeof(struct iwt_read_req);
 }
 
-/* Reads the headers that the control bits announce, except incomplete ones. */
+/* Reads the headers that the control bits @ctrl announce. Incomplete headers are ignored. */
 static void term_parse_hdrs(u8 ctrl, const u8 *p, u32 len,
 			    struct iwt_term *t)
 {
@@ -108,9 +112,10 @@ static void term_parse_hdrs(u8 ctrl, const u8 *p, u32 len,
  * @len: number of these octets
  * @t: Terminate; the function sets all fields, also on error
  *
- * A Terminate ends the stream whatever its contents, so the function reads as much of it as
- * possible: reserved bits, absent or zeroed headers, and incomplete headers are no errors. MPA
- * errors have one error type, 0; some peers send 3, which is read as 0.
+ * A Terminate ends the stream, whatever the Terminate contains. So the function reads as much of
+ * the Terminate as possible: reserved bits, absent or zeroed headers, and incomplete headers are
+ * not errors. An error of MPA has the error type 0, but some peers send the type 3: for MPA, the
+ * function reads any type as 0.
  *
  * Return: IWT_OK, or IWT_ERR_OP_UNSPEC when the Terminate is too short to contain an error.
  */

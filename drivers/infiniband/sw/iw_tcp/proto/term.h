@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The Terminate message (RFC 5040 4.8). Pure. */
+/* The Terminate message (RFC 5040 4.8). Pure functions. */
 #ifndef IWT_TERM_H
 #define IWT_TERM_H
 
@@ -15,7 +15,7 @@ struct iwt_term {
 	bool has_ddp;
 	bool has_rdmap;
 	u16 seg_len;
-	struct iwt_ddp ddp;	/* when has_ddp */
+	struct iwt_ddp ddp;	/* valid if has_ddp is set */
 };
 
 /* @out and @ulpdu point behind the DDP header of the Terminate */

@@ -154,7 +154,7 @@ static u32 txseg_fpdu_size(u32 ulpdu_len)
 
 /**
  * iwt_txseg_size() - size of the next FPDU
- * @m: the message, not yet @done
+ * @m: the message, whose member done is false
  * @mulpdu: as for iwt_txseg_next()
  *
  * Return: number of octets, without markers.
@@ -166,7 +166,7 @@ u32 iwt_txseg_size(const struct iwt_txseg *m, u32 mulpdu)
 }
 
 /**
- * iwt_txseg_rdmac() - build the message for an RDMAC peer (RFC 5044 C.1)
+ * iwt_txseg_rdmac() - change a message into a message for an RDMAC peer (RFC 5044 C.1)
  * @m: message that one of the functions above has begun
  *
  * All segments of the message will have version 0 of DDP and RDMAP.
@@ -179,9 +179,9 @@ void iwt_txseg_rdmac(struct iwt_txseg *m)
 
 /**
  * iwt_txseg_next() - plan the next FPDU
- * @m: the message, not yet @done; advanced by one segment
+ * @m: the message, whose member done is false; advanced by one segment
  * @mulpdu: maximum length of a ULPDU now, from iwt_mulpdu()
- * @p: plan; the function sets all fields, and the first @head_len octets of @head
+ * @p: plan; the function sets all members, but only the first head_len octets of head
  *
  * The segment contains as much payload as fits, so only the last segment is shorter.
  */
@@ -213,8 +213,9 @@ void iwt_txseg_next(struct iwt_txseg *m, u32 mulpdu, struct iwt_txplan *p)
 
 /**
  * iwt_txseg_undo() - cancel the FPDU that was planned last
- * @m: the message; restored as before the call of iwt_txseg_next() or iwt_txseg_again()
- * @p: plan of that FPDU
+ * @m: the message; set to its values before the last call of iwt_txseg_next() or
+ *	iwt_txseg_again()
+ * @p: plan of the FPDU to cancel
  */
 void iwt_txseg_undo(struct iwt_txseg *m, const struct iwt_txplan *p)
 {

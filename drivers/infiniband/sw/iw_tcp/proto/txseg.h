@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Segmentation of a message into FPDUs (RFC 5041 5.2). Pure. */
+/* Segmentation of a message into FPDUs (RFC 5041 5.2). Pure functions. */
 #ifndef IWT_TXSEG_H
 #define IWT_TXSEG_H
 
@@ -9,21 +9,21 @@
 
 /* One outbound RDMAP message and its progress. */
 struct iwt_txseg {
-	struct iwt_ddp ddp;	/* of the next segment */
+	struct iwt_ddp ddp;	/* header of the next segment */
 	u8 rdmap_hdr[52];	/* RDMAP header of header-only messages */
 	u8 rdmap_len;
 	u32 left;		/* payload octets not yet planned */
 	bool done;
 };
 
-/* The next FPDU: head, then payload octets of the message, pad, CRC. */
+/* The next FPDU: first the octets in head, then payload of the message, pad and CRC. */
 struct iwt_txplan {
 	u8 head[IWT_FPDU_LEN_LEN + IWT_MAX_ULPDU_HDR];
 	u8 head_len;
 	u8 pad;
 	bool last;
 	u32 payload;
-	u32 size;		/* of the whole FPDU without markers */
+	u32 size;		/* size of the whole FPDU, without markers */
 };
 
 void iwt_txseg_tagged(struct iwt_txseg *m, u8 opcode, u32 stag, u64 to, u32 len);
@@ -48,7 +48,7 @@ void iwt_txseg_undo(struct iwt_txseg *m, const struct iwt_txplan *p);
  * @p: plan of the previous FPDU of the same message, by iwt_txseg_next() or this function;
  *	only TO or MO in @p changes
  *
- * Inline, because this is most of the work for a long message.
+ * The function is inline because it does most of the work for a long message.
  *
  * Return: false when the rest of the message fits in one FPDU of this size; then nothing was
  * changed, and iwt_txseg_next() must plan the last FPDU.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * All wire formats and constants of MPA (RFC 5044, 6581), DDP (RFC 5041) and RDMAP (RFC 5040,
- * 7306). No other file defines any.
+ * 7306). No other file defines a wire format or a constant of these protocols.
  */
 #ifndef IWT_WIRE_H
 #define IWT_WIRE_H
@@ -22,8 +22,8 @@
 #define IWT_MPA_F_REJECT	0x20
 #define IWT_MPA_F_ENHANCED	0x10
 /*
- * A reserved bit, which siw also uses: a sender that sets it accepts FPDUs that do not fit in a
- * segment.
+ * A reserved bit, which siw also uses. A sender that sets the bit in its startup frame accepts
+ * FPDUs that do not fit in a segment.
  */
 #define IWT_MPA_F_LARGE		0x08
 
@@ -35,12 +35,12 @@ struct iwt_mpa_hdr {
 } __packed;
 static_assert(sizeof(struct iwt_mpa_hdr) == IWT_MPA_HDR_LEN);
 
-/* Enhanced word, RFC 6581 6: two halves of two flags and 14 bits */
+/* Enhanced word, RFC 6581 6: two halves, each with two flags and a depth of 14 bits */
 #define IWT_MPA_ENH_P2P		0x8000	/* A, first half */
 #define IWT_MPA_ENH_RTR_SEND	0x4000	/* B, first half */
 #define IWT_MPA_ENH_RTR_WRITE	0x8000	/* C, second half */
 #define IWT_MPA_ENH_RTR_READ	0x4000	/* D, second half */
-#define IWT_MPA_ENH_DEPTH	0x3fff	/* mask; as a value: not negotiated */
+#define IWT_MPA_ENH_DEPTH	0x3fff	/* mask of the depth; as a depth: not negotiated */
 
 struct iwt_mpa_enh {
 	__be16 ird;
@@ -165,7 +165,7 @@ struct iwt_atomic_resp {
 } __packed;
 static_assert(sizeof(struct iwt_atomic_resp) == 12);
 
-/* Maximum length of DDP and RDMAP headers together: that of an Atomic Request. */
+/* Maximum length of the DDP header and the RDMAP header together: an Atomic Request has it. */
 #define IWT_MAX_ULPDU_HDR	(IWT_DDP_UNTAGGED_LEN + 52)
 
 /*
