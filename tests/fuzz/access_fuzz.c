@@ -24,7 +24,7 @@ static enum iwt_access_verdict model(const struct iwt_region *r,
 	return (need & r->rights) == need ? IWT_ACCESS_OK : IWT_ACCESS_RIGHTS;
 }
 
-/* Numbers near the values at which arithmetic overflows. */
+/* Return: often a number near a value at which arithmetic overflows. */
 static u64 number(struct input *in, u64 near)
 {
 	u32 how = take(in, 1);

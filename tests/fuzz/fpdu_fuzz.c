@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Reads arbitrary octets as a stream of FPDUs. The result must not depend on how the octets are
- * cut into pieces. It must equal the result of a simple reader that processes one octet at a
- * time.
+ * cut into pieces. The result must equal the result of a simple reader that processes one octet
+ * at a time.
  */
 #include <linux/crc32c.h>
 #include <linux/unaligned.h>
@@ -22,7 +22,11 @@ struct model {
 	u8 ulpdu[STREAM_MAX];
 };
 
-/* Reads the next octet that is not part of a marker; @at: position in the stream. */
+/*
+ * Reads the next octet that is not part of a marker. @at: offset in @p, moved; @agree: set to
+ * false if there was a wrong marker before the octet. Return: false if not all octets have
+ * arrived.
+ */
 static bool octet(const u8 *p, u32 avail, u32 pos, bool markers, u32 start,
 		  u32 *at, bool *agree, u8 *out)
 {
@@ -154,7 +158,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct pieces one, many;
 	u8 *stream;
 
-	/* The position in the stream is a multiple of 4, because the size of every FPDU is. */
+	/* The position is a multiple of 4, because the size of each FPDU is a multiple of 4. */
 	pos &= ~3u;
 	left = in.left < STREAM_MAX ? in.left : STREAM_MAX;
 	stream = exact(in.p, left);

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 		}							\
 	} while (0)
 
-/* The fuzzer's input, read from its front; after its end, zeros are read. */
+/* The fuzzer's input. take() reads it from the front; after its end, take() returns zeros. */
 struct input {
 	const u8 *p;
 	size_t left;

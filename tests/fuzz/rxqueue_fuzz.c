@@ -3,7 +3,10 @@
 #include "fuzz.h"
 #include "rxqueue.h"
 
-/* Returns a number from the input; after its end, a different number each time. */
+/*
+ * Returns a number from the input; after the end of the input, a different number each time. If
+ * @ctx is NULL, restarts the sequence of these different numbers.
+ */
 static u32 choose(void *ctx)
 {
 	static u32 state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reads arbitrary octets as a startup frame, and negotiates the terms with its sender. */
+/* Reads arbitrary octets as a startup frame, and negotiates the terms with the frame's sender. */
 #include "fuzz.h"
 #include "mpa.h"
 
@@ -138,7 +138,7 @@ static void check_conclude(const struct iwt_mpa_wish *own,
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	/* The terms that this side requests follow the longest frame, if the input has them. */
+	/* Octets behind the longest frame, if there are any, determine the wish of this end. */
 	struct input in = { data + IWT_MPA_MAX_FRAME,
 			    size > IWT_MPA_MAX_FRAME ?
 			    size - IWT_MPA_MAX_FRAME : 0 };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Cuts messages into FPDUs, in one stream with an arbitrary MULPDU, and reads them back. */
+/*
+ * Cuts messages into FPDUs, each with an arbitrary MULPDU, in one stream. Then reads the messages
+ * back.
+ */
 #include "frame.h"
 #include "fuzz.h"
 #include "mpa.h"
@@ -59,7 +62,7 @@ static u32 put_message(struct input *in, struct frame_rules *rules,
 	return at - start;
 }
 
-/* Checks the header of a message that consists only of a header. */
+/* If the message is an Atomic Request or Response, checks its header. */
 static void check_atomic(const u8 *hdr, const struct sent *s)
 {
 	const struct iwt_atomic *a = &s->atomic;
