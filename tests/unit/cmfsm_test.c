@@ -66,7 +66,7 @@ static u32 do_step(struct iwt_cm_step step, u32 done)
 		done |= WAS_FULL;
 	if (step.actions & (IWT_CMA_UP_DISCONNECT | IWT_CMA_UP_CLOSE))
 		CHECK(done & WAS_FULL);
-	/* TCP is closed, in one of two ways, only in a step to CLOSED. */
+	/* TCP is closed only in a step to CLOSED, by RELEASE or by RESET, not by both. */
 	CHECK((step.actions & (IWT_CMA_RELEASE | IWT_CMA_RESET)) !=
 	      (IWT_CMA_RELEASE | IWT_CMA_RESET));
 	if (step.actions & (IWT_CMA_RELEASE | IWT_CMA_RESET))
@@ -163,7 +163,7 @@ static struct iwt_cm_step to(enum iwt_cm_state next, u32 actions)
 	return (struct iwt_cm_step){ next, actions };
 }
 
-/* The expected step of an end by a reset, when TCP cannot or must not end gracefully. */
+/* The expected step of an end by a reset: TCP cannot or must not end the stream gracefully. */
 static struct iwt_cm_step forced(enum iwt_cm_state s)
 {
 	u32 reset = IWT_CMA_RESET, qp = IWT_CMA_RESET | IWT_CMA_DETACH;
@@ -205,7 +205,7 @@ static bool ends(enum iwt_cm_state s, enum iwt_cm_event e,
 		*step = forced(s);
 		return true;
 	case IWT_CME_TIMEOUT:
-		/* No reset in CLOSING: the peer has received everything, but does not close. */
+		/* No reset in CLOSING: the peer has received all data, but does not close. */
 		*step = s == IWT_CM_CLOSING ? peaceful(s) : forced(s);
 		return true;
 	case IWT_CME_FIN:
@@ -224,12 +224,12 @@ static bool ends(enum iwt_cm_state s, enum iwt_cm_event e,
 	case IWT_CME_ABORT_ZC:
 		*step = forced(s);
 		/*
-		 * After FIN nothing is reset, except if TCP refers to memory of requests: only a
-		 * reset makes TCP release the memory.
+		 * After FIN the connection is not reset, except if TCP refers to memory of
+		 * requests: only a reset makes TCP release the memory.
 		 */
 		if (s == IWT_CM_CLOSING)
 			return e == IWT_CME_ABORT_ZC;
-		/* TCP delivers its data, unless the stream would end inside an FPDU. */
+		/* RELEASE: TCP delivers its data, unless the stream would end inside an FPDU. */
 		step->actions ^= IWT_CMA_RESET | IWT_CMA_RELEASE;
 		/* The queue pair itself requested the end, so it gets no report. */
 		step->actions &= ~IWT_CMA_UP_DISCONNECT;
@@ -269,7 +269,10 @@ static const struct {
 	{ IWT_CME_ORPHAN, IWT_CM_WAIT_ULP, { IWT_CM_WAIT_ULP, IWT_CMA_GRACE } },
 };
 
-/* The expected step of an event in a state, sorted by event; the tested table is by state. */
+/*
+ * The expected step of an event in a state. Here the rules are sorted by event, whereas the
+ * tested table is sorted by state.
+ */
 static struct iwt_cm_step expected(enum iwt_cm_state s, enum iwt_cm_event e)
 {
 	struct iwt_cm_step step;
@@ -319,7 +322,9 @@ static void test_startup(void)
 	step = iwt_cmfsm(step.next, IWT_CME_ACCEPT);
 	CHECK_EQ(step.next, IWT_CM_FULL);
 	CHECK_EQ(step.actions, IWT_CMA_UP_ESTABLISHED);
-	/* A responder that knows only revision 1 closes: the initiator starts again, silently. */
+	/*
+	 * The responder knows only revision 1 and closes. The initiator silently connects again.
+	 */
 	step = iwt_cmfsm(IWT_CM_WAIT_REP, IWT_CME_AGAIN);
 	CHECK_EQ(step.next, IWT_CM_CONNECTING);
 	CHECK_EQ(step.actions, 0);

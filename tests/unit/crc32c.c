@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * CRC32c for builds in user space: computes the same values as the kernel's crc32c(), from the
- * reflected polynomial of RFC 3385. crc_test.c compares it with published values.
+ * reflected polynomial of RFC 3385. crc_test.c compares the results with published values.
  */
 #include <linux/crc32c.h>
 

@@ -15,7 +15,7 @@ static void fill(u8 *data)
 		data[i] = i + 1;
 }
 
-/* Reads all octets of @pc in steps of at most @step octets, and checks that it ends there. */
+/* Reads all octets of @pc in steps of at most @step octets, and checks that no more follow. */
 static void walk(struct pieces_cursor pc, const u8 *want, u32 step)
 {
 	u32 at = 0, len;
@@ -103,7 +103,7 @@ static void test_early_end(void)
 	CHECK_EQ(len, 0);
 	CHECK_EQ(pc.c.len, 5);
 	pieces_free(&p);
-	/* The cursor has one piece, and no function that returns another one. */
+	/* The cursor has one piece, and no function more() that would supply another piece. */
 	pc.c = (struct iwt_cursor){ .p = data, .len = 2 };
 	CHECK(iwt_cursor_copy(&pc.c, got, 2));
 	CHECK(!iwt_cursor_copy(&pc.c, got, 1));

@@ -100,7 +100,7 @@ static void test_untagged(void)
 	CHECK_EQ(check(3, 7, 100, 0, true, 150), IWT_ERR_UNT_QN);
 	CHECK_EQ(check(4, 7, 100, 0, true, 150), IWT_ERR_UNT_QN);
 	CHECK_EQ(check(~0, 7, 100, 0, true, 150), IWT_ERR_UNT_QN);
-	/* wrong message number: repeated, skipped, far away; or no buffer for the right one */
+	/* wrong message number: repeated, skipped, far away; right number, but no buffer */
 	CHECK_EQ(check(0, 6, 100, 50, true, 150), IWT_ERR_UNT_MSN);
 	CHECK_EQ(check(0, 8, 100, 50, true, 150), IWT_ERR_UNT_MSN);
 	CHECK_EQ(check(0, 0, 100, 50, true, 150), IWT_ERR_UNT_MSN);

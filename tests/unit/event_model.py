@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-A model of the requests for completion events of a process. The process requests an event by a
-word in the ring of its completion queue, until its credit is used up; then it has to request
-events by a system call (cq.c: is_armed(), spend(), iwt_cq_ask(); the provider's
+A model of how a process requests completion events. The process requests an event by a word in
+the ring of its completion queue, until the credit of the process is used up. Then the process has
+to request events by a system call (cq.c: is_armed(), spend(), iwt_cq_ask(); the provider's
 iwt_req_notify_cq()). The model tries all orders of the steps of the process's threads and of the
-kernel. A processor's stores wait in its store buffer until the processor executes a barrier or
-the memory takes them; later loads may overtake the stores, as on x86.
+kernel. The stores of a processor wait in its store buffer until the memory takes them; a barrier
+waits for this. Later loads may overtake the stores, as on x86.
 
-A thread arms, polls the completions, sleeps until an event arrives, and starts again. When all
-threads sleep, no completion may be left in the queue. A process that arms again and again without
-reading the events must not get more events than its credit allows. A model that finds no fault
-proves little. So the model also runs with steps left out, and must then find a fault.
+A thread arms (requests an event), polls the completions, sleeps until an event arrives, and
+starts again. When all threads sleep, no completion may be left in the queue. A process that arms
+again and again without reading the events must not get more events than its credit allows. A
+model that finds no fault proves little. So the model also runs with steps left out, and must then
+find a fault.
 """
 import sys
 
@@ -20,8 +21,8 @@ KERNEL = 0
 
 
 def arm(code, cut):
-    """Adds the steps of a request: store the word, execute a barrier, and make the call if the flag
-    requires it. cut: steps to leave out."""
+    """Adds the steps of a request to code: store the word, execute a barrier, and make the system
+    call if the flag requires the call. cut: names of the steps to leave out."""
     code += [("store", "arm", 1), ("nop",) if "process's barrier" in cut else ("barrier",)]
     if "call" in cut:
         return
@@ -43,8 +44,8 @@ def once(cut):
 
 def late(cut):
     """
-    A thread that arms after the kernel has cleared the first thread's word: this thread must get
-    the second event, since the first event is for the first thread.
+    A thread that arms after the kernel has cleared the word that the first thread had stored.
+    This thread must get the second event, since the first event is for the first thread.
     """
     code = [("when_cleared",)]
     arm(code, cut)
@@ -94,7 +95,8 @@ def load(s, who, name):
 
 
 def step(state, who, op):
-    """Returns the state after the step op of the thread who, or None if the step must wait."""
+    """Returns the state after a step, or None if the step must wait. who: number of the thread;
+    op: the step."""
     s = dict(zip(FIELDS, state))
     here = s["pc"][who]
     to = lambda where, **new: put(state, pc=at(s["pc"], who, where), **new)
@@ -132,7 +134,7 @@ def step(state, who, op):
     if kind == "look_again":
         return to(here + 1, asked=load(s, who, "arm"))
     assert kind == "raise"
-    # the list of events has its own lock; taking it is ordered after the stores before
+    # the list of events has its own lock; the thread takes this lock after all its earlier stores
     if s["buf"][who]:
         return None
     return to(here + 1, events=s["events"] + 1, raised=s["raised"] + 1)
@@ -146,8 +148,8 @@ def drain(state, who):
 
 
 def explore(threads, cut=()):
-    """Returns the number of states, the states in which completions are left, and the largest
-    number of events raised."""
+    """Returns the number of states, the final states in which completions are left, and the
+    largest number of events that the kernel has raised."""
     codes = [pusher(cut)] + [thread(cut) for thread in threads]
     todo, seen, bad, most = [first(len(codes))], set(), [], 0
     while todo:

@@ -9,13 +9,13 @@
 #include "pieces.h"
 #include "unit.h"
 
-#define MULPDU	114	/* 100 octets of payload in a tagged segment, 96 in another */
-#define TOTAL	350	/* four segments, the last one shorter */
+#define MULPDU	114	/* 100 octets of payload in a tagged segment, 96 in an untagged segment */
+#define TOTAL	350	/* octets of payload: four segments, of which the last is shorter */
 
 /* The FPDUs of one message, one behind the other */
 struct stream {
 	u8 octets[600];
-	u32 at[8];	/* offset of each FPDU, and of the end of the last one */
+	u32 at[8];	/* offset of each FPDU, and of the end of the last FPDU */
 	u32 n;
 };
 
@@ -24,7 +24,7 @@ static bool is_send(u8 opcode)
 	return opcode != IWT_OP_WRITE && opcode != IWT_OP_READ_RESP;
 }
 
-/* @to: tagged offset, or for a Send its message number (MSN) */
+/* Makes the FPDUs of a message. @to: tagged offset; for a Send, its message number (MSN) */
 static void make(struct stream *s, u8 opcode, u64 to, bool crc)
 {
 	struct frame_rules rules = { .crc = crc };
@@ -131,7 +131,9 @@ static void test_message(void)
 	tap_end();
 }
 
-/* Changes one bit of a segment. Return: is the segment predicted in spite of the change? */
+/*
+ * Changes one bit of a segment. Return: true if the segment is predicted in spite of the change
+ */
 static bool follows_changed(u8 opcode, bool crc, bool anywhere)
 {
 	struct iwt_fpdu_rules rules = { .crc = crc };
@@ -167,7 +169,7 @@ static void test_changed(u8 opcode, const char *name)
 	tap_end();
 }
 
-/* A Read Request is one segment. The next one is not predicted, even if L is not set. */
+/* A Read Request is one segment. The next segment is not predicted, even if L is not set. */
 static void test_no_payload(void)
 {
 	struct frame_rules rules = {};
@@ -189,7 +191,7 @@ static void test_no_payload(void)
 	tap_end();
 }
 
-/* Flips @rounds random bits of the segments behind the first one. */
+/* Flips @rounds random bits of the segments behind the first segment. */
 static void change_some(struct stream *s, u32 rounds)
 {
 	while (rounds--)
@@ -197,8 +199,8 @@ static void change_some(struct stream *s, u32 rounds)
 }
 
 /*
- * iwt_fpdu_alike() must count the same segments that iwt_fpdu_follows() predicts one by one,
- * except that it does not check CRCs.
+ * iwt_fpdu_alike() must count the same segments that iwt_fpdu_follows() predicts one by one
+ * without checking CRCs. Return: the number of segments.
  */
 static u32 check_alike(u8 opcode, bool crc, u32 changes)
 {
@@ -345,7 +347,10 @@ static void test_cut(u8 opcode, const char *name)
 	tap_end();
 }
 
-/* A bit of the payload or of the CRC is wrong, and pieces have random lengths. */
+/*
+ * A bit of the payload, the pad or the CRC of FPDU @i is wrong, and the octets are cut into two
+ * pieces at a random offset.
+ */
 static void check_cut_bad(u8 opcode, u32 i)
 {
 	struct iwt_fpdu_rules rules = { .crc = true };

@@ -44,7 +44,7 @@ static void test_pad(void)
 	tap_end();
 }
 
-/* Reads an FPDU with any versions by the rules of an IETF stream and of an RDMAC stream. */
+/* Reads an FPDU with the versions @dv and @rv, on an IETF stream and on an RDMAC stream. */
 static void check_version(const char *id, u8 dv, u8 rv)
 {
 	struct iwt_fpdu_rules rules = { .crc = true };
@@ -258,7 +258,7 @@ static void test_marker_content(void)
 			}
 		}
 	}
-	/* A marker at the beginning of an FPDU must be 0. */
+	/* The pointer of a marker in front of an FPDU must be 0, except for its two low bits. */
 	copy_of("V-M3", frame);
 	frame[3] = 4;
 	reseal(frame, 52);
@@ -270,7 +270,7 @@ static void test_marker_content(void)
 	tap_end();
 }
 
-/* A wrong marker is found even if the CRC is right, or not used. */
+/* A wrong marker is found even if CRC is not used. */
 static void test_marker_alone(void)
 {
 	struct iwt_fpdu_rules rules = { false, true };

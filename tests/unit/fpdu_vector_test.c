@@ -15,8 +15,9 @@ static const struct want {
 	u64 to;
 	u32 qn, msn, mo;
 	u16 hdr_len;
-	const char *rest;	/* the ULPDU behind its DDP header, in hexadecimal; */
-	u32 fill, fill_len;	/* or one octet, repeated fill_len times */
+	/* ULPDU behind the DDP header: hexadecimal digits, or fill_len octets of value fill */
+	const char *rest;
+	u32 fill, fill_len;
 	bool no_crc;
 } wants[] = {
 	{ "V-F5", 0, 1, 3, 0, 0, 0, 1, 0, 18, NULL, 0, 24 },
@@ -71,7 +72,7 @@ static const struct want {
 	{ "V-M9", 1, 1, 0, 1, 0, 0, 0, 0, 14, NULL, 'y', 1428 },
 };
 
-/* Writes the ULPDU of the vector to @out. Return: its number of octets */
+/* Writes the ULPDU of the vector to @out. Return: number of octets of the ULPDU */
 static u32 ulpdu_of(const struct want *w, u8 *out)
 {
 	struct iwt_ddp d = {
@@ -207,7 +208,7 @@ static void test_splits(void)
 	tap_begin("fpdu: vectors cut into two and three pieces, at every octet");
 	for (w = wants; w < wants + ARRAY_SIZE(wants); w++) {
 		v = vector_find(w->id);
-		/* Long vectors: all cuts into two pieces, some into three. */
+		/* Long vectors: all cuts into two pieces, but only some into three pieces. */
 		stride = v->len > 100 ? 127 : 1;
 		for (cuts[0] = 1; cuts[0] < v->len; cuts[0]++) {
 			for (cuts[1] = cuts[0]; cuts[1] < v->len;
@@ -246,7 +247,7 @@ static void test_prefixes(void)
 					       &rules, &f, &err),
 				 IWT_FPDU_MORE);
 			CHECK_EQ(f.size, len < known ? 0 : v->len);
-			/* The caller announces more octets than the pieces hold. */
+			/* The caller announces more octets than the pieces contain. */
 			if (rules.crc)
 				CHECK(iwt_fpdu_read(&pc.c, sizeof(pc), v->len,
 						    v->pos, &rules, &f, &err) !=

@@ -6,7 +6,7 @@
 #include "fpdu.h"
 #include "txseg.h"
 
-/* The rules of the stream that a frame is written to */
+/* The rules of the stream into which a frame is written */
 struct frame_rules {
 	u32 pos;	/* stream position; each frame advances it */
 	bool markers;
@@ -15,7 +15,10 @@ struct frame_rules {
 
 /* Writes an FPDU that contains @ulpdu. Return: number of octets */
 u32 frame_ulpdu(const u8 *ulpdu, u16 len, struct frame_rules *rules, u8 *out);
-/* Writes the next FPDU of a message; @payload is the payload of the whole message. */
+/*
+ * Writes the next FPDU of a message. @payload: payload of the whole message, @len octets. Return:
+ * number of octets written.
+ */
 u32 frame_next(struct iwt_txseg *m, u32 mulpdu, const u8 *payload, u32 len,
 	       struct frame_rules *rules, u8 *out);
 /* Reads an FPDU from contiguous memory. */

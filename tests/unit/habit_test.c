@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Habits of a process: streaks of events, their threshold, and the reaction to success or
- * failure.
+ * Checks habits (wake_habit.c): streaks of events, their threshold, and how the threshold changes
+ * after success or failure.
  */
 #include <linux/minmax.h>
 
@@ -10,7 +10,9 @@
 
 #define PAUSE	1000
 
-/* Reports events until they are a habit, at most 5000. Return: number of events */
+/*
+ * Records events until the streak is as long as the threshold. Return: number of events, or 5000
+ */
 static u32 until_habit(struct iwt_habit *h)
 {
 	u32 n;
@@ -38,7 +40,7 @@ static void test_streak(void)
 	CHECK(until_habit(&h) == 4);
 	iwt_habit_restart(&h);
 	CHECK(until_habit(&h) == 4);
-	/* every fourth event ends the streak before it is a habit */
+	/* every fourth event ends the streak before the streak is a habit */
 	iwt_habit_restart(&h);
 	for (i = 0; i < 40; i++)
 		CHECK(!iwt_habit_seen(&h, i % 4));
@@ -56,7 +58,7 @@ static void test_soon(void)
 	/* the duration of the last event is not part of the pause */
 	CHECK(iwt_habit_soon(&h, 5 * PAUSE, 5 * PAUSE, PAUSE));
 	CHECK(!iwt_habit_soon(&h, 6 * PAUSE, 7 * PAUSE, PAUSE));
-	/* after a pause, too, the end of the event is remembered */
+	/* the end of an event after a pause is recorded, too */
 	CHECK(iwt_habit_soon(&h, 8 * PAUSE - 1, 8 * PAUSE, PAUSE));
 	CHECK(!iwt_habit_soon(&h, 9 * PAUSE, 9 * PAUSE, PAUSE));
 	CHECK(h.last_ns == 9 * PAUSE && !h.streak && h.threshold == 4);
@@ -121,7 +123,7 @@ static void test_table(void)
 		CHECK(k == ways[i].steps);
 		CHECK(until_habit(&h) == ways[i].max);
 	}
-	/* a worker is tried before the flush; a failed spin costs more than a reply earns */
+	/* a worker begins before flushing begins; a failed spin costs more than a reply earns */
 	CHECK(IWT_CQPOLL_FIRST > IWT_SQPOLL_FIRST);
 	CHECK(IWT_SPIN_MISS > 1 && IWT_SPIN_CREDIT > IWT_SPIN_MISS);
 	tap_end();

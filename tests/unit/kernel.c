@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A small kernel for files of the driver in user space (see kernel.h). */
+/* The kernel functions for files of the driver that run in user space (see kernel.h). */
 #include <stdlib.h>
 
 #include <linux/spinlock.h>

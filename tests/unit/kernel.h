@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A small kernel for files of the driver in user space: memory that may run out, locks, RCU, and
- * another thread whose steps run between the steps of the code under test.
+ * Kernel functions for files of the driver that run in user space: memory that may run out,
+ * locks, RCU, and another thread whose steps run between the steps of the code under test.
  */
 #ifndef UNIT_KERNEL_H
 #define UNIT_KERNEL_H
 
 #include <linux/types.h>
 
-extern u32 unit_held;	/* allocations that are not freed yet */
-extern u32 unit_get;	/* allocations that will succeed; later ones fail */
+extern u32 unit_held;	/* number of allocations that are not freed yet */
+extern u32 unit_get;	/* number of allocations that will succeed; later allocations fail */
 
 void *unit_alloc(size_t size);
 void unit_free(void *memory);
@@ -19,10 +19,13 @@ void unit_free_later(void *memory);
 void rcu_read_lock(void);
 void rcu_read_unlock(void);
 
-/* Steps of the other thread; called at each place where they can run. NULL: no other thread */
+/* Executes the steps of the other thread: moment() calls it. NULL: there is no other thread */
 extern void (*unit_between)(void);
 
-/* A place where any amount of time may pass, so the other thread can run. */
+/*
+ * The code under test calls this where any amount of time may pass, also when it releases a lock.
+ * The other thread runs here, unless a lock is held.
+ */
 void moment(void);
 
 #endif

@@ -3,7 +3,7 @@
 
 
 class State:
-    """The values of the model, by the names in FIELDS of the subclass; all must be hashable."""
+    """FIELDS of the subclass has the names of the values in a state. All must be hashable."""
     FIELDS = ()
 
     def __init__(self, **values):

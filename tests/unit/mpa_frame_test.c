@@ -67,7 +67,7 @@ static void test_vectors(void)
 		CHECK(same(&f, &frames[i].f));
 		CHECK(!memcmp(v->octets + f.pd_off, frames[i].pd, f.pd_len));
 		CHECK_EQ(iwt_mpa_need(v->octets, v->len), v->len);
-		/* Parsed as the other kind (Request, Reply), octet 9 is already wrong. */
+		/* As a Reply instead of a Request, or vice versa, the frame has a wrong key. */
 		CHECK_EQ(iwt_mpa_parse(v->octets, v->len, !frames[i].f.reply, 2,
 				       &f), IWT_MPA_BAD);
 		CHECK(is_zero(&f));
@@ -217,7 +217,7 @@ static void test_ignored(void)
 		CHECK_EQ(iwt_mpa_build(&f, NULL, buf), 20);
 		CHECK_EQ(buf[16], flags & 0xe8);
 	}
-	/* Without the flag A the other flags have no meaning when reading and writing. */
+	/* If the flag A is clear, a reader ignores the other flags, and a writer clears them. */
 	memcpy(buf, vector_find("V-S7")->octets, sizeof(buf));
 	buf[20] = 0x7f;
 	buf[22] = 0xff;
@@ -253,7 +253,7 @@ static void test_build_limits(void)
 	tap_end();
 }
 
-/* Builds a second Request, for a peer that did not understand the first one. */
+/* Builds a second Request, for a peer that did not understand the first Request. */
 static void test_rebuild(void)
 {
 	struct iwt_mpa_frame f = {
@@ -307,7 +307,7 @@ static void test_mulpdu(void)
 	for (emss = 200; emss < 64000; emss++) {
 		tap_about("EMSS %u", emss);
 		n = iwt_mulpdu(emss, false);
-		/* No pad, and as many whole 32-bit words as fit. */
+		/* The FPDU has no pad, and has as many whole 32-bit words as fit. */
 		CHECK_EQ((n + 2) % 4, 0);
 		CHECK_EQ(n + 6, emss - emss % 4);
 		CHECK(iwt_mulpdu(emss, true) < n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The terms that both ends negotiate in the startup (RFC 5044 7.1.1, RFC 6581 9, 10). */
+/* Checks the terms that both ends negotiate in the startup (RFC 5044 7.1.1, RFC 6581 9, 10). */
 #include "mpa.h"
 #include "unit.h"
 
@@ -8,7 +8,7 @@ static const u16 depths[] = { 0, 1, 4, 16, 16382, 16383, 65535 };
 struct pair {
 	struct iwt_mpa_wish ini, rsp;
 	struct iwt_mpa_frame req, rep;
-	struct iwt_mpa_terms a, b;	/* of the initiator, and of the responder */
+	struct iwt_mpa_terms a, b;	/* a: terms of the initiator; b: of the responder */
 };
 
 /* Runs a whole startup. Return: false if the responder does not know the Request's revision */
@@ -68,10 +68,10 @@ static void check_pair(struct pair *p)
 	CHECK(p->b.ird <= p->rsp.ird || (p->b.ird == 1 && p->rep.rtr_read));
 	if (!p->a.enhanced)
 		return;
-	/* RFC 6581 9.1: an end sends no more Reads than the other end can hold */
+	/* RFC 6581 9.1: the ORD of an end does not exceed the IRD of the other end, */
 	CHECK(p->a.ord <= p->b.ird);
 	CHECK(p->b.ord <= p->a.ird);
-	/* and no fewer than both ends allow. */
+	/* and is not lower than the wishes of both ends allow. */
 	CHECK(p->a.ord == p->ini.ord || p->a.ord == p->b.ird);
 	CHECK(p->b.ird >= p->ini.ord || p->b.ird >= p->rsp.ird ||
 	      p->b.ird == 0x3ffe);
@@ -109,7 +109,7 @@ static const struct iwt_mpa_wish own = {
 	.ird_max = 32, .pd_max = 255,
 };
 
-/* Long FPDUs, for all combinations of the ends' wishes, markers and revisions. */
+/* Long FPDUs, for all combinations of the wishes of both ends, of markers and of revisions. */
 static void test_large(void)
 {
 	struct iwt_mpa_frame req, rep = { .reply = true, .rev = 1 };
@@ -131,14 +131,14 @@ static void test_large(void)
 		p.rsp.max_rev = bits & 32 ? 2 : 1;
 		check_pair(&p);
 	}
-	/* a reject carries the same bit as an acceptance */
+	/* a Reply that rejects has the bit, too, if both ends offer long FPDUs */
 	req = (struct iwt_mpa_frame){ .rev = 1, .large = true };
 	for (bits = 0; bits < 2; bits++) {
 		w.large = bits;
 		iwt_mpa_refuse(&w, &req, &rep);
 		CHECK_EQ(rep.large, bits);
 	}
-	/* a Reply with the bit, although the Request did not have it */
+	/* a Reply with the bit: FPDUs may be long only if the Request had the bit, too */
 	rep = (struct iwt_mpa_frame){ .reply = true, .rev = 1, .large = true };
 	for (bits = 0; bits < 2; bits++) {
 		w.large = bits;
@@ -215,7 +215,8 @@ static void test_answer_rtr(void)
 			 IWT_RTR_READ : bits & 4 ? IWT_RTR_SEND :
 			 IWT_RTR_WRITE);
 		/*
-		 * the Reply has all common kinds, but a Send only if it is the only common kind
+		 * The Reply has the kinds of the Request, but a Send only if the Request has no
+		 * other kind. If the Request has no kind, the Reply has a Write and a Read.
 		 */
 		CHECK_EQ(rep.rtr_write, bits & 2 || !bits);
 		CHECK_EQ(rep.rtr_read, bits & 1 || !bits);
@@ -237,7 +238,7 @@ static void test_answer_rtr(void)
 	iwt_mpa_answer(&own, &req, &rep, &t);
 	CHECK(rep.enhanced && !rep.p2p && !rep.rtr_write && !rep.rtr_read);
 	CHECK_EQ(t.rtr, IWT_RTR_NONE);
-	/* plain Requests of both revisions, to an end that could do more */
+	/* Requests of both revisions that are not enhanced, to an end that supports RFC 6581 */
 	for (req.rev = 1; req.rev <= 2; req.rev++) {
 		req.enhanced = false;
 		iwt_mpa_answer(&own, &req, &rep, &t);
@@ -280,7 +281,7 @@ static void test_conclude_depths(void)
 	CHECK_EQ(t.err, IWT_OK);
 	CHECK_EQ(t.ord, 8);
 	CHECK_EQ(t.ird, 16);
-	/* more than the Request announced: up to the limit of the device */
+	/* the Reply's ORD exceeds the Request's IRD: IRD is raised, up to the device's limit */
 	t = REPLY(.rtr_write = true, .ird = 4, .ord = 17);
 	CHECK_EQ(t.err, IWT_OK);
 	CHECK_EQ(t.ird, 17);
@@ -333,7 +334,7 @@ static void test_conclude_rtr(void)
 	t = REPLY(.ird = 1);
 	CHECK_EQ(t.err, IWT_ERR_MPA_RTR);
 	CHECK_EQ(t.rtr, IWT_RTR_NONE);
-	/* A responder answers in client/server mode, or with a plain Reply. */
+	/* The Reply declines peer-to-peer mode; or it is not enhanced. */
 	t = conclude((struct iwt_mpa_frame){
 		.rev = 2, .enhanced = true, .rtr_write = true, .ird = 1,
 	});
@@ -373,7 +374,7 @@ static void test_read_rtr(void)
 	tap_end();
 }
 
-/* The depths that a reject carries (RFC 6581 9.1) */
+/* The depths in a Reply that rejects (RFC 6581 9.1) */
 static void test_refuse(void)
 {
 	struct iwt_mpa_frame rep, req = {

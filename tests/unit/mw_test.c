@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory windows: what may be bound, how a window ends, and races with the end of a stream. If
- * two threads end the windows of a stream, each window ends only once. A window that another
- * stream has bound meanwhile stays bound.
+ * Checks memory windows (mw.c): which windows may be bound, how a window ends, and races with the
+ * end of a stream. If two threads end the windows of a stream, each window ends only once. If
+ * another stream has bound a window meanwhile, the window stays bound.
  */
 #include <linux/list.h>
 #include <linux/slab.h>
@@ -22,7 +22,7 @@ static struct ib_uobject uobject;
 static struct iwt_mr region;
 static u8 octets[LEN];
 
-/* Streams; the last one has another protection domain */
+/* The last stream has another protection domain than the other streams. */
 static struct stream {
 	struct iwt_party party;
 	struct list_head windows;
@@ -247,7 +247,7 @@ static void test_rebind(void)
 	CHECK(!usable(0, KEY(stag, 1)) && !usable(0, KEY(stag, 2)));
 	CHECK_EQ(invalidate(0, KEY(stag, 2), false), IWT_ERR_LOCAL);
 	CHECK_EQ(invalidate(0, KEY(stag, 2), true), IWT_ERR_OP_INVAL);
-	/* a window of type 1 belongs to no stream, so the end of a stream does not end it */
+	/* a window of type 1 belongs to no stream, so it stays bound when a stream ends */
 	end_stream(1);
 	CHECK_EQ(region.windows, 1);
 	CHECK(bind_part(0, stag, 0, 0, 0));
@@ -276,15 +276,17 @@ static void test_none(void)
 	tap_end();
 }
 
-/* What the other thread does while a thread ends the windows of streams[0] */
+/*
+ * The other thread of kernel.h. It acts once, while this thread ends the windows of streams[0].
+ */
 static struct {
 	struct iwt_window *win[2];
 	u32 stag[2];
-	u32 wait;	/* number of opportunities that the other thread skips first */
-	bool acts;
+	u32 wait;	/* number of opportunities (moment()) that the other thread skips first */
+	bool acts;	/* the other thread has not acted yet */
 } race;
 
-/* The other thread ends both windows first, and then the other stream binds them again. */
+/* The other thread ends both windows of streams[0], and then streams[1] binds both again. */
 static void end_and_bind(void)
 {
 	u32 i;
@@ -306,7 +308,10 @@ static void destroy_one(void)
 	iwt_mw_destroy(race.win[1]);
 }
 
-/* Ends a stream while the other thread runs @between. Return: did the other thread run? */
+/*
+ * Ends streams[0]. The other thread runs @between, but acts only after it has skipped @wait
+ * opportunities. Return: true if the other thread has acted.
+ */
 static bool end_beside(void (*between)(void), u32 wait)
 {
 	u32 i;

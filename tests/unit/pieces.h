@@ -22,7 +22,7 @@ struct pieces_cursor {
 	u32 next;
 };
 
-/* Copies @len octets into pieces that are cut at the rising offsets @cuts. */
+/* Copies @len octets into pieces. @cuts: @count offsets at which to cut, in rising order. */
 void pieces_cut(struct pieces *p, const u8 *from, u32 len, const u32 *cuts,
 		u32 count);
 void pieces_free(struct pieces *p);

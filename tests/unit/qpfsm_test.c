@@ -30,7 +30,7 @@ static void check_cell(enum iwt_qp_state s, enum iwt_qp_event e)
 		CHECK_EQ(step.actions, IWT_QA_REFUSE);
 		CHECK(!enters);
 	}
-	/* A stream carries one Terminate, and only while this end may still send. */
+	/* A stream has at most one Terminate, and only while this end may still send. */
 	if (step.actions & IWT_QA_SEND_TERM) {
 		CHECK(sends(s));
 		CHECK_EQ(step.next, IWT_QP_TERMINATE);
@@ -99,7 +99,7 @@ static struct iwt_qp_step asked(enum iwt_qp_state s, enum iwt_qp_event e)
 	bool takes = s == IWT_QP_RTS || s == IWT_QP_HALF;
 
 	if (e == IWT_QE_TO_ERROR) {
-		/* Neither a Terminate that is being sent nor a FIN is cut off by a reset. */
+		/* A reset must not cut off a Terminate that is being sent, or a FIN. */
 		if (s == IWT_QP_TERMINATE)
 			return to(s, IWT_QA_FLUSH);
 		return to(IWT_QP_ERROR,
@@ -118,7 +118,7 @@ static struct iwt_qp_step asked(enum iwt_qp_state s, enum iwt_qp_event e)
 		return to(s, s == IWT_QP_CLOSING ? IWT_QA_DRAINED : 0);
 	if (e == IWT_QE_CLOSE)
 		return to(IWT_QP_CLOSING, IWT_QA_SEAL | IWT_QA_CLOSE | IWT_QA_DRAINED);
-	/* The peer's FIN has set the deadline already. */
+	/* In HALF, the peer's FIN has already set the deadline. */
 	return to(IWT_QP_DRAIN, IWT_QA_SEAL |
 		  (s == IWT_QP_RTS ? IWT_QA_GRACE : 0));
 }
@@ -169,7 +169,10 @@ static struct iwt_qp_step connection(enum iwt_qp_state s, enum iwt_qp_event e)
 	return to(IWT_QP_ERROR, IWT_QA_FLUSH);
 }
 
-/* The expected step of an event in a state, sorted by event; the tested table is by state. */
+/*
+ * The expected step of an event in a state. Here the rules are sorted by event, whereas the
+ * tested table is sorted by state.
+ */
 static struct iwt_qp_step expected(enum iwt_qp_state s, enum iwt_qp_event e)
 {
 	switch (e) {
@@ -245,7 +248,7 @@ static void test_lives(void)
 	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_LOCAL_ERROR);
 	CHECK_EQ(step.next, IWT_QP_TERMINATE);
 	CHECK_EQ(step.actions, IWT_QA_SEND_TERM | IWT_QA_FLUSH | IWT_QA_REPORT);
-	/* A second error does none of these. */
+	/* A second error does not send a Terminate, and does not inform the ULP. */
 	step = iwt_qpfsm(step.next, IWT_QE_LOCAL_ERROR);
 	CHECK_EQ(step.next, IWT_QP_TERMINATE);
 	CHECK_EQ(step.actions & (IWT_QA_SEND_TERM | IWT_QA_REPORT), 0);
@@ -266,7 +269,7 @@ static void test_lives(void)
 	step = iwt_qpfsm(step.next, IWT_QE_DRAINED);
 	CHECK_EQ(step.next, IWT_QP_CLOSING);
 	CHECK(step.actions & IWT_QA_CLOSE);
-	/* The same after the peer has closed; until then the consumer may still post. */
+	/* The same after the peer's FIN; before its own close, the consumer may still post. */
 	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_PEER_BUSY);
 	CHECK_EQ(step.next, IWT_QP_HALF);
 	CHECK_EQ(step.actions, IWT_QA_GRACE);

@@ -5,7 +5,7 @@
 
 #define ANY	0xffff	/* the ULPDU has no upper bound */
 
-/* RFC 5040 Figure 4 and RFC 7306 Figure 1, as a table; lengths are of the ULPDU. */
+/* RFC 5040 Figure 4 and RFC 7306 Figure 1, as a table. least, most: lengths of the ULPDU */
 static const struct {
 	bool spoken, tagged, solicited, invalidates, exact;
 	u32 qn, least, most;

@@ -7,17 +7,17 @@ The model tries all orders of the steps of the kernel, a thread that polls, a th
 the completions of a queue pair, and the thread that resizes.
 
 Each completion that is not removed must be polled once, in order. No completion may be lost while
-the queue has room. Memory is sequentially consistent in this model: the index is stored with
-release and loaded with acquire semantics, and everything else happens under locks. A model that
-finds no fault proves little. So the model also runs with steps left out or changed, and must then
-find a fault.
+the queue has room. Memory is sequentially consistent in this model: in the real code, the index
+is stored with release and loaded with acquire semantics, and everything else happens under locks.
+A model that finds no fault proves little. So the model also runs with steps left out or changed,
+and must then find a fault.
 """
 import sys
 
 import model
 
 PUSHES = 5
-GONE = 3        # the queue pair of this completion is destroyed
+GONE = 3        # number of the completion whose queue pair is destroyed
 FREE = None
 GARBAGE = "garbage"
 
@@ -133,7 +133,7 @@ def resizer(s, cut):
     if step == 0:
         # the command that begins the resize
         if s.prod - s.cons > len(s.new):
-            step = done - 1         # the kernel refuses: more entries than room
+            step = done - 1         # the kernel refuses: too many entries for the new ring
         else:
             s.mode = "both"
             s.room = max(len(s.old), len(s.new)) if "room" in cut else min(len(s.old), len(s.new))

@@ -1,27 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-A model of the wake-up protocol of the send queue's ring (wake_doorbell.c describes it; ring.h,
+A model of the wake-up protocol of the send queue's ring, which wake_doorbell.c describes (ring.h,
 tx.c: go_idle(), wake_sqpoll.c, wake_cqpoll.c; the provider's iwt_wq_publish(), iwt_cq_defer() and
-iwt_cq_flush()). It tries all orders of the steps of
+iwt_cq_flush()). The model tries all orders of the steps in each of these scenarios:
 
-- a process that posts, the engine, and a worker that polls the ring;
-- a process that must flush its deferred posts, after one of its doorbells, at both completion
-  queues of its queue pair (the deferred mode). It does not poll: the timers of the two completion
-  queues flush in its place, and end the mode, one timer after the other;
-- a process in the deferred mode from the start, with a second thread that polls one of the two
-  completion queues;
-- a process in the deferred mode from the start, with one thread that posts and then polls one
+- A process posts, the engine runs, and a worker polls the ring.
+- One of the doorbells of a process starts the deferred mode: from then on the process must flush
+  its posts at both completion queues of its queue pair. The process does not poll. So the timers
+  of the two completion queues flush in place of the process, and end the mode.
+- A process is in the deferred mode from the start, and its second thread polls one of the two
+  completion queues.
+- A process is in the deferred mode from the start. Its only thread posts and then polls one
   completion queue, while the timer of the other completion queue ends the mode.
 
 An engine that spins for a reply (wake_reply.c) only reads the ring for a longer time, so the
-model does not include it. The process stores its count, and the kernel stores the flag
-IWT_RING_DEFERRED, without an order. This may delay a post, but must not lose it.
+model does not include spinning. No full barrier follows the store of the process's count of
+unflushed posts, or the kernel's store of the flag IWT_RING_DEFERRED. So these stores may take
+effect late. This may delay a post, but must not lose the post.
 
-Memory is as weak as arm64's (tests/unit/weak.py), and the entries of the ring are part of it.
-When all threads have ended, no post may be left in the ring, and the engine must have read each
-entry whole. A model that finds no fault proves little. So the model also runs without each of the
-barriers and with steps left out, and must then find a fault.
+Memory is as weak as arm64's (tests/unit/weak.py). The scenario with the worker also models the
+entries of the ring: the engine must read each entry whole. When all threads have ended, no post
+may be left in the ring. A model that finds no fault proves little. So the model also runs without
+each of the barriers and with steps left out, and must then find a fault.
 """
 import sys
 
@@ -36,8 +37,9 @@ ENGINE = 0      # number of labels so far
 
 class Model(weak.State):
     """
-    cons, pollers, on0, on1: values that the kernel changes under its locks; asleep: the kernel's
-    copy of the flag; torn: the engine has read an entry that was not whole
+    cons, pollers, on0, on1: values that the kernel changes under its locks (on0, on1: the
+    deferred mode at the completion queue of sends, of receives); asleep: the kernel's copy of the
+    flag IWT_RING_NEED_WAKEUP; torn: the engine has read an entry that was not whole
     """
     PLAIN = ("cons", "pollers", "on0", "on1", "asleep", "torn")
 
@@ -49,7 +51,7 @@ def label(name):
 
 
 def sleeping(value):
-    """The engine's lock is held."""
+    """Sets the kernel's copy of the flag. The lock is held, so no other thread sees this step."""
     return weak.local(weak.do(lambda state: setattr(state, "asleep", value)))
 
 
@@ -66,7 +68,7 @@ def engine(cut):
             if "entries" not in cut:
                 yield prod.at(who, take)
                 continue
-            # the model has one entry: the newest one
+            # the model has only one entry: the newest entry
             for entry in prod.load(who, "entry", False):
                 entry.torn = entry.torn or entry.got < entry.cons
                 yield entry.at(who, take)
@@ -93,7 +95,7 @@ def engine(cut):
 
 
 def begin(cut):
-    """cqpoll_enter() in wake_cqpoll.c, for both completion queues"""
+    """Starts the deferred mode: cqpoll_enter() in wake_cqpoll.c, for both completion queues"""
     code = []
     for cq in "01":
         def count(state, cq=cq):
@@ -123,7 +125,8 @@ def flush(cq, cut):
 
 
 def defer(cq, cut):
-    """iwt_cq_defer(). Nobody reads the count of a completion queue that is not polled."""
+    """iwt_cq_defer(). The count of a completion queue that nobody polls is left out: nobody reads
+    the count."""
     is_set, end = label("set"), label("end")
     bit = "bit%d" % cq
 
@@ -149,7 +152,8 @@ def defer(cq, cut):
 
 
 def poster(cut, defers, begins=None):
-    """Posts POSTS times. The doorbell of post number begins starts the mode that must flush."""
+    """Posts POSTS times. defers: the process follows the rules of the deferred mode; begins:
+    number of the post whose doorbell starts the deferred mode."""
     code = []
     for n in range(POSTS):
         ring, end = label("ring"), label("end")
@@ -166,7 +170,8 @@ def poster(cut, defers, begins=None):
 
 
 def work(cut):
-    """iwt_qp_run_bh(): the queued work runs at once; its delay is a delay of the thread."""
+    """iwt_qp_run_bh(): the queued work runs at once. A delay of the work is the same as a delay
+    of this thread."""
     return [weak.barrier] + engine(cut)
 
 

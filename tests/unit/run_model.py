@@ -3,27 +3,30 @@
 """
 A model of the rules that decide which thread runs the engines of a socket (sock_run.c:
 sock_run_now(), iwt_sock_run_here(), iwt_sock_run(), iwt_sock_gather(), iwt_sock_disown();
-qp_engine.c: send()). It tries all orders of the steps of
+qp_engine.c: send()). The model tries all orders of the steps of
 
-- a process in a system call. It runs the engines for some budgets and cancels the work that they
-  queue meanwhile; or it moves their queued work to its own processor;
-- other callers that want the engines to run: at once if the lock is free, else by queued work;
-- the worker that executes the work;
-- the network, which delivers segments: to the engines, or to work that takes several segments
-  together, or to the backlog if the socket has an owner;
-- an owner, who passes the backlog to the engines before it releases the socket. Meanwhile the
-  engines must not send: they set a flag, the note. An owner in the driver checks the note after
-  it has released the socket. An owner outside of the driver does not; for this case there is a
-  second work, which tries again later.
+- a process in a system call. Either the process runs the engines for some budgets, and cancels
+  the work item that the engines queue meanwhile. Or the process cancels the queued work item, and
+  runs the engines itself, on its own processor;
+- other callers. A caller runs the engines at once if the lock is free, else it queues the work
+  item;
+- the worker that executes the work item;
+- the network, which delivers segments to the engines, or leaves several segments to one run of
+  the work item, or adds the segments to the backlog if the socket has an owner;
+- an owner of the socket, which passes the backlog to the engines before it releases the socket.
+  As long as the socket has an owner, the engines must not send: they only set a flag, the note.
+  An owner in the driver checks the note after it has released the socket. An owner outside of
+  the driver does not check the note; for this case there is a second work item, which tries again
+  later.
 
-Work behaves as in the kernel. Queueing work sets a bit, PENDING; if the bit is already set,
-nothing is queued. The bit is cleared before the work begins. Cancelling work sets the bit, too,
-even if the work is not queued, and clears it afterwards.
+A work item behaves as in the kernel. Queueing it sets a bit, PENDING; if the bit is already set,
+nothing is queued. The bit is cleared before the work item runs. Cancelling the work item also
+sets the bit, even if the work item is not queued, and clears the bit afterwards.
 
 When no thread has a step left, all requested work must be done. Memory is sequentially consistent
-in this model: fully ordered operations change PENDING, and a full barrier follows when it is
-cleared. A model that finds no fault proves little. So the model also runs with steps changed, and
-must then find a fault.
+in this model: in the kernel, a fully ordered operation sets PENDING, and a full barrier follows
+the operation that clears PENDING. A model that finds no fault proves little. So the model also
+runs with steps changed, and must then find a fault.
 """
 import sys
 
@@ -38,12 +41,15 @@ CALLER, WORKER, RETRY, NET, OWNER, OTHER = range(6)     # threads; OTHER: the fi
 
 class State(model.State):
     """
-    pc: step of each thread; rx, tx: number of received segments, and of messages to send;
-    backlog, batch: segments in the owner's backlog, and segments of it that the owner processes
-    now; noted: the flag run_wanted; retry: the work that tries again is queued; left: budgets
-    that the caller has left; more: the caller runs the engines again; asked: requests that each
-    other caller has left; coming, owns: segments that the network, and turns that the owner has
-    left; early: the note as an owner has read it too early
+    pc: step of each thread; lock: the thread that holds the lock; owned: the socket has an owner;
+    rx: number of received segments; tx: number of messages to send; backlog: number of segments
+    in the owner's backlog; batch: number of segments that the owner has taken from the backlog to
+    process them; pending, queued: the bit PENDING, and the work item; noted: the note (in the
+    driver, the flag run_wanted); retry: the second work item is queued; left: number of budgets
+    that the process has left; more: the process runs the engines again; asked: number of requests
+    that each other caller has left; coming: number of segments that the network has left; owns:
+    how often the owner will still take the socket; early: the value of the note that an owner has
+    read too early
     """
     FIELDS = ("pc", "lock", "owned", "rx", "tx", "backlog", "batch", "pending", "queued", "noted", "retry", "left",
               "more", "asked", "coming", "owns", "early")
@@ -66,16 +72,16 @@ def lock(s, who):
 
 
 def queue(s):
-    """The caller holds the lock."""
+    """Queues the work item. The caller holds the lock."""
     if not s.pending:
         s.pending = s.queued = True
 
 
 def run(s, cut):
     """
-    With the lock: the engines take one segment and send one message, which may be the answer to
-    the segment. Work is queued if there is more to do. If the socket has an owner, the engines
-    only set the note.
+    One run of the engines, with the lock. The engines take one segment and send one message,
+    which may be the answer to the segment. If more is to be done, they queue the work item. But
+    if the socket has an owner, the engines only set the note.
     """
     if s.owned:
         s.noted = "note" not in cut
@@ -92,7 +98,8 @@ def run(s, cut):
 
 
 def cancel(s, who, behind):
-    """The first step sets the bit. The second step, at behind, clears it."""
+    """The first step of cancelling, which sets PENDING. behind: the second step, which clears
+    PENDING."""
     if s.pending and not s.queued:
         return False            # another thread holds the bit for some steps: try again
     s.queued = False
@@ -162,7 +169,8 @@ def worker(s, cut):
 
 
 def want(s, who, cut, pc, after):
-    """iwt_sock_run(): runs at once if the lock is free, else by work. Continues at after."""
+    """iwt_sock_run(): runs the engines at once if the lock is free, else queues the work item.
+    after: the step with which the thread then continues."""
     if pc == "try":
         return go(s, who, "run" if lock(s, who) else "queue")
     if pc == "run":
@@ -205,8 +213,9 @@ def retry(s, cut):
 
 
 def arrives(s, who, cut, gathers):
-    """A segment arrives, and is not processed yet. The owner calls this for its backlog, without
-    the lock. Returns whether the segment waits for others (gathers)."""
+    """A segment arrives; this function does not process the segment. The owner calls this
+    function for its backlog, without the lock. gathers: the segment waits for more segments, and
+    the work item processes all together. Returns gathers."""
     s.rx += 1
     if not gathers:
         return False
@@ -248,7 +257,8 @@ def backlog(s, cut, gathers):
 
 
 def let_go(s, kind, cut):
-    """The last step of release_sock(), or one round of the backlog in it."""
+    """The last step of release_sock(), or the beginning of a round of the backlog in
+    release_sock()."""
     if s.backlog:
         s.batch, s.backlog = s.backlog, 0
         s.lock = None
@@ -287,7 +297,8 @@ def owner(kind, gathers):
 
 
 def explore(how, kind, cut):
-    """Returns the number of states, or None if there is a fault."""
+    """how: SYNC or HERE; kind: kind of the owner; cut: names of the changed steps. Returns the
+    number of states, or None if there is a fault."""
     alone = kind == NOBODY
     others = 2 if alone else 1
     steps = [caller_sync if how == SYNC else caller_here, worker, retry]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rx_alike.c takes several segments of a message together: only as many as there is room for, and
- * it looks at each header once.
+ * Checks rx_alike.c, which consumes several segments of a message together: it must consume only
+ * segments whose payload fits in the buffer, and must check each header only once.
  */
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@
 enum kind { WRITE, SEND, RESPONSE };
 
 static const int pd;
-static u32 looks;	/* number of headers that were looked at */
+static u32 looks;	/* number of headers that were checked */
 u64 asked_end;
 static u8 memory[MEMORY], model[MEMORY];
 
@@ -46,7 +46,7 @@ struct world {
 	u32 len;
 };
 
-/* Makes a segment that may be smaller than those of txseg.c, as a peer may send it. */
+/* Makes the ULPDU of a segment, which may be smaller than the segments that txseg.c makes. */
 static u32 make_ulpdu(const struct world *w, u32 at, u8 *to)
 {
 	static const u8 opcodes[] = { IWT_OP_WRITE, IWT_OP_SEND, IWT_OP_READ_RESP };
@@ -82,7 +82,7 @@ static void make_octets(struct world *w, bool crc)
 	}
 }
 
-/* @sges: number of elements of the receive; they have the same length, and together the room */
+/* @sges: number of elements of the receive. Each has the length @room / @sges */
 static void make(struct world *w, enum kind kind, u32 size, u32 room, u32 sges, bool kernel, bool crc)
 {
 	u32 i;
@@ -116,7 +116,7 @@ static void make(struct world *w, enum kind kind, u32 size, u32 room, u32 sges, 
 	looks = 0;
 }
 
-/* Places one segment like rx_tagged.c and rx_untagged.c. Return: false if it does not fit */
+/* Places segment @n as rx_tagged.c and rx_untagged.c do. Return: false if it does not fit */
 static bool place_one(struct world *w, u32 n)
 {
 	struct iwt_sgl_pos *pos = &w->st.rx.recv_pos;
@@ -136,7 +136,7 @@ static bool place_one(struct world *w, u32 n)
 	return true;
 }
 
-/* Takes segments like take_fpdus() of rx.c. Return: number of segments taken */
+/* Consumes segments as take_fpdus() of rx.c does. Return: number of consumed segments */
 static u32 take(struct world *w)
 {
 	struct iwt_cursor c = { .p = w->octets, .len = w->len };
@@ -172,7 +172,7 @@ static void check(enum kind kind, u32 size, u32 room, u32 sges, bool kernel, boo
 	CHECK_EQ(take(&w), fit);
 	memcpy(model, w.payload, fit * size);
 	CHECK(!memcmp(memory, model, sizeof(memory)));
-	/* each header was looked at once, and one more if its segment did not fit */
+	/* only the header of the first segment that does not fit may be checked in addition */
 	CHECK(looks <= fit + 1);
 	free(w.octets);
 	free(w.payload);
@@ -207,7 +207,7 @@ static void test_elements(void)
 	tap_end();
 }
 
-/* The last bytes of a Send of the maximum length, into a receive that has more room */
+/* Places the last bytes of a Send of the maximum length into a receive that is longer. */
 static void test_longest(void)
 {
 	u32 size, left;
@@ -229,7 +229,8 @@ static void test_longest(void)
 }
 
 /*
- * All segments behind the first are taken in one call, into memory of processes and the kernel.
+ * One call consumes all segments behind the first segment. The memory belongs to a process for a
+ * Write, and to the kernel for a Send and a Read Response.
  */
 static void test_together(void)
 {

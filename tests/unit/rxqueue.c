@@ -6,7 +6,10 @@
 
 #include "sock_cursor.h"
 
-/* Return: bytes for a buffer at @at. The bytes before @have, which arrived earlier, are wrong */
+/*
+ * Return: @len bytes of the stream, from offset @at on, for a buffer. Bytes before offset @have
+ * have wrong values: an earlier buffer contains them.
+ */
 static u8 *octets(const struct rxqueue *q, u32 at, u32 len, u32 have)
 {
 	u8 *p = malloc(len ? len : 1);
@@ -17,7 +20,7 @@ static u8 *octets(const struct rxqueue *q, u32 at, u32 len, u32 have)
 	return p;
 }
 
-/* Puts an old entry behind the last fragment, as a longer buffer may have left it. */
+/* Puts an old entry behind the last fragment: a buffer that was cut may have such an entry. */
 static void stale(struct sk_buff *skb)
 {
 	skb_frag_t *f = &skb->si.frags[skb->si.nr_frags];
@@ -28,7 +31,7 @@ static void stale(struct sk_buff *skb)
 	f->size = 1;
 }
 
-/* Spreads @len octets over @skb: a linear part and fragments, some side by side. */
+/* Spreads @len octets over @skb: a linear part, and fragments, some of which are contiguous. */
 static void fill(const struct rxqueue *q, struct sk_buff *skb, u32 at, u32 len,
 		 u32 have)
 {
@@ -45,7 +48,7 @@ static void fill(const struct rxqueue *q, struct sk_buff *skb, u32 at, u32 len,
 		f->address = octets(q, at + done, n, have);
 		f->size = n;
 		done += n;
-		/* make two contiguous fragments, which are one piece, if there is room */
+		/* split the fragment into two contiguous fragments, if an entry is free */
 		if (n > 1 && skb->si.nr_frags + 1 < MAX_SKB_FRAGS &&
 		    !(q->any(q->ctx) % 3)) {
 			f->size = n / 2;
@@ -135,7 +138,6 @@ void rxqueue_free(struct rxqueue *q)
 	}
 }
 
-/* Reads in steps of at most @step octets, and skips some. */
 bool rxqueue_walk(const struct rxqueue *q, u32 step)
 {
 	struct iwt_sock_cursor cur, again;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters of queue pairs: what they allocate and free, and an administrator who binds a queue
- * pair to a counter while the queue pair is being destroyed. Newer kernels hide the queue pair
- * from the administrator before they destroy it, older kernels do not.
+ * Checks the counters of queue pairs (stats_qp.c): whether they free all that they allocate, and
+ * the case that an administrator binds a queue pair to a counter while the queue pair is being
+ * destroyed. Newer kernels hide a queue pair from the administrator before they destroy the queue
+ * pair; older kernels do not.
  */
 #include <linux/bitmap.h>
 #include <linux/errno.h>
@@ -182,12 +183,15 @@ static void test_no_memory(void)
 	tap_end();
 }
 
-/* The administrator, who found the queue pair before the core began to destroy it */
+/*
+ * The administrator, played by the other thread of kernel.h. The administrator has found the
+ * queue pair before RDMA core begins to destroy it.
+ */
 static struct {
 	struct rdma_counter counter;
-	u32 wait;	/* number of opportunities that the administrator skips first */
-	bool acts;
-	bool bound;
+	u32 wait;	/* number of opportunities (moment()) that the administrator skips first */
+	bool acts;	/* the administrator has not acted yet */
+	bool bound;	/* the administrator has bound the queue pair */
 } admin;
 
 static void admin_binds(void)
@@ -208,8 +212,9 @@ static struct rdma_counter *core_unbind(struct iwt_qp *q)
 }
 
 /*
- * Destroys a queue pair in the steps of the core and iwt_destroy_qp(), while the administrator
- * tries to bind it. Return: true if the administrator has found no opportunity
+ * Destroys a queue pair by the steps of RDMA core and of iwt_destroy_qp(), while the
+ * administrator tries to bind the queue pair, after he has skipped @wait opportunities. Return:
+ * true if the administrator has not acted, because there were not so many opportunities.
  */
 static bool destroy(struct iwt_qp *q, u32 wait)
 {
@@ -217,7 +222,7 @@ static bool destroy(struct iwt_qp *q, u32 wait)
 	unit_between = admin_binds;
 	core_unbind(q);
 	moment();
-	/* these three lines are iwt_qp_end() */
+	/* the next three lines are the part of iwt_qp_end() that stats_qp.c depends on */
 	spin_lock_bh(&q->stream.lock);
 	q->ending = true;
 	spin_unlock_bh(&q->stream.lock);
@@ -245,14 +250,17 @@ static void test_destroy(void)
 		past = destroy(&qp[0], wait);
 		bound += admin.bound;
 		refused += !past && !admin.bound;
-		/* a refused counter is freed; the core keeps a bound one until the device ends */
+		/*
+		 * If the administrator could not bind, the counter has no ID. A bound counter
+		 * keeps its ID and its memory until the device ends.
+		 */
 		CHECK_EQ(numbers(), admin.bound);
 		CHECK_EQ(unit_held, 2 * numbers());
 		CHECK_EQ(!!admin.counter.id, admin.bound);
 		iwt_counters_end(&dev);
 		CHECK_EQ(unit_held, 0);
 	}
-	/* the administrator acted before the queue pair's end in some runs, later in others */
+	/* in some runs the administrator acted before the queue pair's end, in others later */
 	CHECK(bound > 1);
 	CHECK(refused > 1);
 	tap_end();

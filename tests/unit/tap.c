@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define REPORTS	10	/* failed checks of one test that are reported */
+#define REPORTS	10	/* maximum number of failed checks reported for one test */
 
 static char name[200];
 static char about[200];

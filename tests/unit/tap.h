@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Output in the Test Anything Protocol (TAP): one line for each test. A test makes any number of
- * checks. It fails if one of the checks fails, or if it makes no check.
+ * checks. The test fails if one of the checks fails, or if the test makes no check.
  */
 #ifndef IWT_TAP_H
 #define IWT_TAP_H
@@ -15,7 +15,7 @@
 
 __printf(1, 2)
 void tap_begin(const char *fmt, ...);
-/* Describes the next checks; failed ones are reported with the description. */
+/* Sets a description, which is printed with each of the next checks that fails. */
 __printf(1, 2)
 void tap_about(const char *fmt, ...);
 bool tap_check(bool good, const char *file, int line, const char *what);

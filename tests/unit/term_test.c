@@ -88,7 +88,7 @@ static void test_headers(void)
 	CHECK_EQ(len, 4);
 	CHECK_EQ(ctrl_of(0x10102, READ_HDR, 46, &len), 0xe0);
 	CHECK_EQ(len, 52);
-	/* A Read Request that is cut off: without its RDMAP header. */
+	/* If the Read Request is cut off, the Terminate does not contain its RDMAP header. */
 	CHECK_EQ(ctrl_of(0x10102, READ_HDR, 45, &len), 0xc0);
 	CHECK_EQ(len, 24);
 	CHECK_EQ(ctrl_of(0x10109, SEND_INV_HDR, 18, &len), 0xc0);
@@ -100,7 +100,7 @@ static void test_headers(void)
 	CHECK_EQ(ctrl_of(0x11100, WRITE_HDR, 14, &len), 0xc0);
 	CHECK_EQ(ctrl_of(0x12002, WRITE_HDR, 14, &len), 0);
 	CHECK_EQ(len, 4);
-	/* A segment that is shorter than its header, and no segment at all. */
+	/* The segment is shorter than its header, or there is no segment at all. */
 	CHECK_EQ(ctrl_of(0x11000, WRITE_HDR, 13, &len), 0x80);
 	CHECK_EQ(len, 6);
 	CHECK_EQ(ctrl_of(0x11000, READ_HDR, 17, &len), 0x80);

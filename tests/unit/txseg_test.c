@@ -65,7 +65,7 @@ static void check_again(struct iwt_txseg *m, u32 mulpdu)
 	CHECK(p.last && m->done);
 }
 
-/* After iwt_txseg_undo() a segment, even the last one, is planned again with the same octets. */
+/* After iwt_txseg_undo() a segment, even the last segment, is planned again with equal octets. */
 static void test_undo(void)
 {
 	struct iwt_txplan p, want;
@@ -114,7 +114,7 @@ static void test_again(void)
 	tap_end();
 }
 
-/* Plans a vector that is a whole message, as the transmitter does. */
+/* Plans and writes a message of one segment, and compares the segment with a vector. */
 static void check_vector(struct iwt_txseg *m, const char *id, const char *data)
 {
 	const struct vector *v = vector_find(id);
@@ -167,7 +167,7 @@ static void test_vectors(void)
 	check_vector(&m, "V-D8", "deadbeef");
 	iwt_txseg_send(&m, IWT_OP_SEND_INV, 0xdeadbeef, 2, 3);
 	check_vector(&m, "V-D9", "78797a");
-	/* A Send that invalidates nothing carries no STag. */
+	/* A Send that invalidates nothing has 0 in place of the STag. */
 	iwt_txseg_send(&m, IWT_OP_SEND_SE, 0xdeadbeef, 3, 2);
 	check_vector(&m, "V-D10", "6869");
 	iwt_txseg_send(&m, IWT_OP_SEND_SE_INV, 0xdeadbeef, 4, 0);
@@ -187,7 +187,7 @@ static void test_vectors(void)
 	tap_end();
 }
 
-/* The same as check_vector(), but with version 0 in both fields (RFC 5044 C.1). */
+/* The same as check_vector(), but with version 0 of DDP and of RDMAP (RFC 5044 C.1). */
 static void check_rdmac(struct iwt_txseg *m, const char *id)
 {
 	struct frame_rules rules = { .crc = true };
@@ -275,7 +275,7 @@ static void check_message(u8 op, u32 len, u32 mulpdu, const u8 *data)
 				 op == IWT_OP_SEND_SE_INV ? 0xdeadbeef : 0);
 		}
 		CHECK(!memcmp(frame + 2 + hdr, data + at, f.payload_len));
-		/* All segments except the last one have the largest size. */
+		/* All segments except the last segment have the largest size. */
 		if (!m.done)
 			CHECK_EQ(f.ulpdu_len, mulpdu);
 		at += f.payload_len;
@@ -319,7 +319,7 @@ static void test_messages(void)
 	free(data);
 }
 
-/* A message of 2^32 - 1 octets is planned without payload. */
+/* A message of 2^32 - 1 octets is only planned, not written: the test has no such payload. */
 static void test_largest(void)
 {
 	u64 sum = 0, fpdus = 0;

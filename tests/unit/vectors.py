@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Wire vectors for the C tests and as seeds for the fuzzers.
+"""Converts the test vectors of the file JSON for the C tests and the fuzzers.
 
-vectors.py header JSON        the vectors as C initialisers, on stdout
-vectors.py seeds JSON DIR     one file per vector, in DIR/startup, DIR/fpdu
-                              and DIR/term
+vectors.py header JSON        prints the vectors as C initialisers
+vectors.py seeds JSON DIR     writes a file for each vector, in DIR/startup
+                              or DIR/fpdu; Terminates also in DIR/term
 """
 import json
 import pathlib

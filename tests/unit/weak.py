@@ -2,17 +2,20 @@
 """
 Memory that is as weak as arm64's, and threads that use it.
 
-The stores of a thread wait in its buffer. The memory takes them in any order, with two
+The stores of a thread wait in its buffer. The memory takes the stores in any order, with two
 exceptions: stores to the same place stay in order, and a store with release follows all earlier
-stores. All threads see the stores that the memory has taken in the same order (as on arm64 and
-x86; not on all architectures). A load may have been executed early. So it gives any value that
-the place has had since the thread's last barrier, its last load with acquire of something newer,
-or its last load of the same place. A load never waits for a later store. Where this would matter,
-the protocols that use this file have a branch in between, or a lock.
+stores. All threads see the same order of the stores that the memory has taken (this is so on
+arm64 and x86, but not on all architectures). A load may have been executed early. So a load gives
+the present value of the place, or an older value. But the value is not older than the value that
+the place had at the thread's last barrier, nor older than the value that the thread's last load
+of the same place gave. And after a load with acquire, later loads give only values that are at
+least as new as the store whose value the load with acquire gave. A load is never executed after a
+later store of the same thread. Where this would matter, the protocols that use this file have a
+branch or a lock between the load and the store.
 
-Taking a lock is an acquire, releasing it is a release, and neither is a full barrier. A
-read-modify-write uses the newest value. If it is ordered, it is a full barrier like the kernel's
-xchg(), which is more than the C language promises.
+Taking a lock is an acquire, releasing a lock is a release, and neither is a full barrier. A
+read-modify-write uses the newest value. An ordered read-modify-write is a full barrier, like the
+kernel's xchg(); this is more than the C language promises.
 
 Code is a list of steps. A step is a function of the state and the thread; it yields the states
 that may follow. A string in the list is a label.
@@ -28,11 +31,11 @@ class State:
     """
     pc: each thread's next step, None after its last step; buf: each thread's stores that the
     memory has not taken; log: stores that the memory has taken, oldest first; base: value of each
-    place before the stores of the log; seen: for each thread, how many stores of the log it must
-    have seen: a load gives the last of these stores to the place, or a later store; last: the same
-    number for each thread and place; lock: the thread that holds the lock; given: length of the
-    log when the lock was released; reg: one value of each thread, for steps that keep a value;
-    got: the result of load(). A subclass adds names in PLAIN.
+    place before the stores of the log; seen: for each thread, how many stores of the log the
+    thread must have seen: a load gives the last of these stores to the place, or a later store;
+    last: as seen, but for each thread and each place; lock: the thread that holds the lock;
+    given: length of the log when the lock was last released; reg: one value of each thread, for
+    steps that keep a value; got: the result of load(). A subclass adds more names in PLAIN.
     """
     PLAIN = ()
     WEAK = ("pc", "buf", "seen", "last", "base", "log", "lock", "given", "reg")
@@ -154,14 +157,14 @@ def barrier(state, who):
 
 
 def release(state, who):
-    """Earlier stores are visible before later stores."""
+    """A barrier between stores: earlier stores are visible before later stores."""
     if not state.buf[who]:
         yield state.copy().next(who)
 
 
 def lock(state, who):
-    """Takes the lock. This comes after the thread's own earlier unlock: arm64 orders the two, and
-    the kernel relies on this order."""
+    """Takes the lock, but not before the thread's own earlier unlock has taken effect: arm64
+    orders the unlock before the lock, and the kernel relies on this order."""
     if state.lock is None and not any(release_ for _, _, release_ in state.buf[who]):
         new = state.copy()
         new.lock = who
@@ -174,7 +177,7 @@ def unlock(state, who):
 
 
 def branch(place, go_on, to, acquire=False):
-    """Loads the place, and jumps to the label unless go_on(value)."""
+    """Loads the place. to: the label to which the step jumps unless go_on(value) is true."""
     def step(state, who):
         for new in state.load(who, place, acquire):
             yield new.next(who) if go_on(new.got) else new.at(who, to)
@@ -182,7 +185,8 @@ def branch(place, go_on, to, acquire=False):
 
 
 def exchange(place, value, ordered, go_on=None, to=None):
-    """Stores a new value, and jumps to the label unless go_on(the old value)."""
+    """Stores a new value. to: the label to which the step jumps unless go_on(the old value) is
+    true."""
     def step(state, who):
         buf = state.buf[who]
         if ordered and buf or any(name == place for name, _, _ in buf):
@@ -199,7 +203,7 @@ def exchange(place, value, ordered, go_on=None, to=None):
 
 
 def local(step):
-    """No other thread can notice when this step happens, so it happens at once."""
+    """Marks a step as local: no other thread can notice it, so it happens at once."""
     step.local = True
     return step
 
@@ -227,7 +231,8 @@ def jump_if(test, to):
 
 
 def when(test):
-    """Waits, perhaps for ever. A woken thread sees everything that its waker has seen."""
+    """Waits until test(state) is true, perhaps for ever. When the thread continues, it sees all
+    stores that the memory has taken."""
     def step(state, who):
         if test(state):
             new = state.copy()
@@ -251,8 +256,8 @@ def assemble(code):
 def explore(start, codes, bad):
     """
     Tries all orders. bad(state, over) decides whether a state is a fault; over is true if no
-    thread has a step left. A thread that can neither move nor wait before the end of its code is
-    a fault, too.
+    thread can execute a step. It is also a fault if no thread can execute a step, and a thread is
+    stopped at a step that is not when().
 
     Returns the number of states, and a state with a fault, or None.
     """

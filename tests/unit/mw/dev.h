@@ -5,7 +5,7 @@
 
 #include <linux/spinlock.h>
 
-#define UNIT_STAGS	4	/* regions and windows; none has index 0 */
+#define UNIT_STAGS	4	/* entries for regions and windows; entry 0 is not used */
 
 struct iwt_dev {
 	spinlock_t windows_lock;

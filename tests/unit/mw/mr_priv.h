@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Stub of mr_priv.h: what mw.c uses of memory regions, for the build in user space. */
+/* Stub of mr_priv.h: the parts of memory regions that mw.c uses, for the build in user space. */
 #ifndef UNIT_MR_PRIV_H
 #define UNIT_MR_PRIV_H
 

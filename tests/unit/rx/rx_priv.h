@@ -41,7 +41,7 @@ struct iwt_mr {
 	u32 stag;
 	struct iwt_region region;
 	u8 *octets;
-	u32 present;	/* number of its bytes that exist */
+	u32 present;	/* number of bytes of the region that exist */
 };
 
 struct iwt_hold {
@@ -95,7 +95,7 @@ static inline bool iwt_is_kernel_va(const struct iwt_actor *who, u32 lkey)
 	return who->kernel && !lkey;
 }
 
-/* rx_alike_test.c: the end of the last range that iwt_mr_piece() was asked for */
+/* Defined by rx_alike_test.c: end of the range that the last call of iwt_mr_piece() requested */
 extern u64 asked_end;
 
 static inline u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len, u32 *hint,
@@ -116,7 +116,7 @@ static inline void iwt_rx_note_write(struct iwt_stream *st, const struct iwt_fpd
 	st->written += len;
 }
 
-/* rx_alike_test.c counts the headers that are looked at */
+/* Defined by rx_alike_test.c: calls iwt_fpdu_alike(), and counts the checked headers */
 u32 counted_alike(const struct iwt_cursor *at, u32 avail, u32 most, const struct iwt_fpdu *f);
 #ifndef UNIT_COUNTS
 #define iwt_fpdu_alike counted_alike

@@ -16,7 +16,7 @@
 #define XA_LIMIT(min, max)	min, max
 #define UNIT_SLOTS		8
 
-/* An ID is the index of its entry. */
+/* The ID of an entry is its index in the array. */
 struct xarray {
 	void *at[UNIT_SLOTS];
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The register form of the kernel's crc32c(), octet by octet from a table. */
+/* The kernel's crc32c(): @crc is the register, and the result is its new value. */
 #ifndef IWT_SHIM_CRC32C_H
 #define IWT_SHIM_CRC32C_H
 

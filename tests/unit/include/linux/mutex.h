@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Mutexes: one thread plays all threads, and never switches while it holds one. */
+/* Mutexes, for tests in which one thread plays all threads: a mutex is a lock of spinlock.h. */
 #ifndef IWT_SHIM_MUTEX_H
 #define IWT_SHIM_MUTEX_H
 

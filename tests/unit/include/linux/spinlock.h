@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Locks for tests in which one thread plays all threads in turn. The test may switch to another
- * thread when the last lock is released, or at a moment() of kernel.h.
+ * Locks, for tests in which one thread plays all threads in turn. The test may switch to the
+ * other thread when the last lock is released, or in a call of moment() (kernel.h).
  */
 #ifndef IWT_SHIM_SPINLOCK_H
 #define IWT_SHIM_SPINLOCK_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The members of the RDMA core's objects that the files under test use. */
+/* The members of RDMA core's objects that the files under test use. */
 #ifndef IWT_SHIM_IB_VERBS_H
 #define IWT_SHIM_IB_VERBS_H
 
