@@ -15,7 +15,9 @@
 #define RECVS		16
 #define PATIENCE	60
 
-/* One end of a connection: a queue pair and the socket to attach to it. */
+/*
+ * One end of a connection: a queue pair, and the socket @fd that is attached to the queue pair.
+ */
 struct end {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -27,7 +29,13 @@ struct end {
 	int fd;
 };
 
-/* A thread that accepts or rejects one Request, with its parameters and results. */
+/*
+ * A thread that accepts one MPA Request, or rejects the Request if @reject is set.
+ *
+ * @last_message: text that the thread sends before it waits for the Request, or NULL
+ * @pd: private data of the thread's answer, or NULL
+ * @err: errno of the failed call of the library, or 0
+ */
 struct responder {
 	struct end *end;
 	const char *last_message;
@@ -43,10 +51,14 @@ struct responder {
 enum { STAYS, FIN, RST };
 
 /*
- * A peer that speaks MPA itself: it sends @octets while @reader waits, then calls @then. A signal
- * handler keeps @reader waiting until all bytes have arrived, or until no byte has arrived for
- * @still milliseconds if @still is not 0. The handler then sets @going and spins @delay times.
- * @partial: not all bytes have arrived, although @still is 0.
+ * A peer that implements MPA itself, in a thread of this program. When the peer has received the
+ * Request, it sends a signal to the thread @reader, then sends @octets, and then calls @then. The
+ * signal handler delays @reader until all bytes have arrived at @reader_fd, or until no byte has
+ * arrived for @still milliseconds (for 5 seconds if @still is 0). Then the handler sets @going,
+ * spins @delay times in a loop, and returns.
+ *
+ * @how, @turns: for @then: how to end the stream, and how many turns of a loop to wait first
+ * @partial: @still is 0, and the handler has returned before all bytes had arrived
  */
 struct peer {
 	pthread_t thread;
@@ -65,7 +77,7 @@ struct peer {
 };
 
 #define IWT_PIECE	1400
-#define IWT_TINY	60000	/* number of FPDUs without payload, of 20 bytes each */
+#define IWT_TINY	60000	/* number of FPDUs without payload; each FPDU has 20 bytes */
 #define IWT_LAST	"after all that"
 #define IWT_NO_ROOM	"not all octets fit into the buffer"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tests of the startup on connected sockets. Both ends are in this process. */
+/* Tests of the delayed startup on connected sockets (iwtdv(7)). Both ends are in this process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/net_tstamp.h>
@@ -42,7 +42,11 @@ static bool as_set(const struct iwtdv_conn *conn)
 	       !(conn->flags & IWTDV_CONN_ENHANCED) == iwt_link.plain;
 }
 
-/* Two ends with the same settings agree on these settings, and report them. */
+/*
+ * Both links have the same settings. Therefore both ends must agree on CRC and on the enhanced
+ * startup as the settings require, and report these terms. The depths must be those that
+ * iwt_connect() and respond() offer; revision 1 has no depths.
+ */
 static void judge_terms(const struct responder *r, const struct iwtdv_conn *conn)
 {
 	if (iwt_link.plain)
@@ -56,7 +60,10 @@ static void judge_terms(const struct responder *r, const struct iwtdv_conn *conn
 	       "CRC and the enhanced startup, as the link is set");
 }
 
-/* A "hello" and a last streaming message "hello ack", then Request and Reply (RFC 5044 7.1.3) */
+/*
+ * The initiator sends "hello". The responder answers with "hello ack", which is its last
+ * streaming message. Then the ends exchange Request and Reply (RFC 5044, 7.1.3).
+ */
 static void delayed(void)
 {
 	struct responder r = { .last_message = "hello ack", .pd = "reply" };
@@ -108,7 +115,7 @@ static void plain(void)
 	iwt_close_pair(e);
 }
 
-/* Attach sockets with unusual socket options, which a program may have set for other purposes. */
+/* Attaches sockets with unusual options, which a program may have set for other purposes. */
 static void odd_options(void)
 {
 	struct linger linger = { .l_onoff = 1, .l_linger = 3600 };
@@ -141,7 +148,7 @@ static void odd_options(void)
 	iwt_close_pair(e);
 }
 
-/* The Request is in the socket's buffer before any call reads it. */
+/* The Request is already in the socket's receive buffer when the responder calls the library. */
 static void queued_request(void)
 {
 	struct responder r = {};
@@ -261,13 +268,13 @@ static void *be_rude(void *arg)
 	struct linger at_once = { .l_onoff = 1 };
 	struct rude *r = arg;
 	uint8_t f[24];
-	/* in the enhanced frame, the last 4 bytes are the depths (IRD and ORD) */
+	/* the last 4 bytes of an enhanced frame contain the depths (IRD and ORD) */
 	ssize_t len = iwt_link.plain ? 20 : sizeof(f);
 	volatile int i;
 
 	if (recv(r->fd, f, len, MSG_WAITALL) == len) {
 		memcpy(f, "MPA ID Rep Frame", 16);
-		/* the other fields are copied from the Request, in which both depths are equal */
+		/* keep the other fields of the Request: its IRD is equal to its ORD */
 		send(r->fd, f, len, 0);
 	}
 	for (i = 0; i < r->spins; i++)
@@ -277,7 +284,10 @@ static void *be_rude(void *arg)
 	return NULL;
 }
 
-/* At any moment of the reset, either the attach fails or the queue pair notices the reset. */
+/*
+ * Whenever the reset arrives, either the attach must fail or the queue pair must notice the
+ * reset.
+ */
 static void reset_behind_reply(void)
 {
 	int i, fds[2], attached = 0, noticed = 0;
@@ -302,7 +312,10 @@ static void reset_behind_reply(void)
 	iwt_ok(attached == noticed, "a reset behind the Reply is noticed");
 }
 
-/* The program has not read the reports of TCP that it asked for. The peer sends nothing. */
+/*
+ * The program has requested timestamps and has not read TCP's reports, so poll() returns at once
+ * with POLLERR. The peer sends no frame: the wait for a frame must time out nevertheless.
+ */
 static void unread_reports(void)
 {
 	int what = SOF_TIMESTAMPING_TX_ACK | SOF_TIMESTAMPING_SOFTWARE;
@@ -336,7 +349,7 @@ static void unread_reports(void)
 	iwt_close_pair(e);
 }
 
-/* MPA-71, MPA-74: after a reject, the programs can use the TCP connection and try again. */
+/* Rows MPA-71 and MPA-74: after a reject, both programs can use TCP, and can attach again. */
 static void rejected(void)
 {
 	struct responder r = { .reject = true, .pd = "no" };
@@ -397,7 +410,7 @@ static void improper(void)
 	iwt_ok(send(e[1]->fd, "x", 1, MSG_NOSIGNAL) < 0, "the connection is closed");
 	iwt_close_pair(e);
 
-	/* two initiators (MPA-78): the test does not depend on which Request arrived first */
+	/* two initiators (row MPA-78): the Request of the other end is already in the buffer */
 	open_pair(e);
 	iwt_say(e[1]->fd, REQUEST_HDR);
 	iwt_is(iwt_connect(e[0], NULL, NULL), ENOTEMPTY,

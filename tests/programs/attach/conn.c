@@ -141,7 +141,10 @@ void iwt_close(struct end *e)
 	free(e);
 }
 
-/* Like ibv_poll_cq(), but waits. Return: 0 if no completion arrives within PATIENCE. */
+/*
+ * Waits for one completion. Return: 1, a negative value if ibv_poll_cq() fails, or 0 if no
+ * completion arrives within PATIENCE seconds.
+ */
 int iwt_wc(struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	struct patience p = {};
@@ -233,7 +236,12 @@ void iwt_bursts(struct end *e[2], int times, bool good[2])
 	good[1] = other.good;
 }
 
-/* Receives one message and compares it with @text. If @text is NULL, any message is accepted. */
+/*
+ * Waits for one message, and posts its receive again.
+ *
+ * Return: false if this failed, or if the message differs from @text. If @text is NULL, any
+ * message is good.
+ */
 bool iwt_receive(struct end *e, const char *text)
 {
 	struct ibv_wc wc;
@@ -245,11 +253,11 @@ bool iwt_receive(struct end *e, const char *text)
 		return false;
 	snprintf(e->text, BUF, "%.*s", (int)wc.byte_len,
 		 (char *)e->buf[wc.wr_id]);
-	/* this fails if the device was removed meanwhile */
+	/* the post fails if the device was removed meanwhile */
 	return post_recv(e, wc.wr_id);
 }
 
-/* Waits for the end of the connection, at which the device flushes the receives. */
+/* Return: true if the next receive completes because the end of the connection has flushed it. */
 bool iwt_failed(struct end *e)
 {
 	struct ibv_wc wc;
@@ -316,7 +324,7 @@ int iwt_dial(const char *ip, uint16_t port)
 	return fd;
 }
 
-/* Connects two sockets. The segments of @fds[0] have at most @mss bytes, unless @mss is 0. */
+/* Connects two sockets. If @mss is not 0, the segments of @fds[0] have at most @mss bytes. */
 void iwt_mss_pair(const char *ip, int mss, int fds[2])
 {
 	uint16_t port = 0;

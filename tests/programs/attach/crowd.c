@@ -15,7 +15,9 @@
 #define CROWD	48
 #define FEW	8
 
-/* Counts the kernel's workers that run work of the driver, or sleep in it. */
+/*
+ * Counts the kernel's workers that execute work of the driver now, including workers that sleep.
+ */
 static int workers(void)
 {
 	char comm[64];
@@ -37,7 +39,11 @@ static int workers(void)
 	return n;
 }
 
-/* A few workers may run at any time, but workers that wait for a socket's owner never end. */
+/*
+ * At any time, a few workers may execute work of the driver. But a worker that waits for the
+ * owner of a socket never ends its work, so the number of workers would never become less than
+ * FEW.
+ */
 static bool nobody_waits(void)
 {
 	int least = CROWD * 2, n;
@@ -66,7 +72,10 @@ static void begin(struct end *e[][2])
 	}
 }
 
-/* Moves the first queue pair of each pair to the error state, and destroys every second one. */
+/*
+ * Moves the first queue pair of each connection to the error state, and destroys every second of
+ * these queue pairs.
+ */
 static bool end(struct end *e[][2])
 {
 	bool good = true;

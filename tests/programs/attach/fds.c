@@ -18,7 +18,10 @@
 
 static struct end *end;
 
-/* Tries to attach the descriptor as initiator and as responder, with a valid Request. */
+/*
+ * Tries to attach the descriptor as initiator, and then as responder with a valid Request. Both
+ * attempts must fail with the errno @want.
+ */
 static void unfit(int fd, int want, const char *what)
 {
 	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
@@ -132,9 +135,9 @@ static int want_stamps(int fd)
 }
 
 /*
- * The process asks for timestamps, so TCP reports each segment, in the context that sends the
- * segment. Nobody would read these reports on an attached socket. Both ends send at the same
- * time.
+ * The process requests timestamps before the attach, so TCP queues a report for each segment, in
+ * the context that sends the segment. No program can read the reports of an attached socket. All
+ * messages must arrive nevertheless, while both ends send at the same time.
  */
 static void stamped(void)
 {
@@ -142,7 +145,7 @@ static void stamped(void)
 	bool good[2];
 	int fds[2];
 
-	/* with small segments, TCP sends most of them later by itself */
+	/* small segments: TCP sends most segments of a message later, in its own context */
 	iwt_mss_pair(iwt_ip, 536, fds);
 	iwt_is(want_stamps(fds[0]) | want_stamps(fds[1]), 0,
 	       "both sockets request timestamps of TCP");
@@ -156,7 +159,10 @@ static void stamped(void)
 	iwt_close_pair(e);
 }
 
-/* A driver that was built without delayed startup refuses all calls, and leaves the sockets alone. */
+/*
+ * A driver that was built without delayed startup refuses all calls, and does not use the
+ * sockets.
+ */
 void iwt_without(void)
 {
 	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
@@ -196,7 +202,7 @@ struct racer {
 	volatile bool stop;
 };
 
-/* Makes the system calls on the descriptor that @what selects. */
+/* Makes system calls on the descriptor @fd. @what selects the calls. */
 static void abuse(int fd, int what)
 {
 	struct sockaddr_in6 any = { .sin6_family = AF_UNSPEC };
@@ -243,8 +249,9 @@ static void *race(void *arg)
 static __thread bool keep_open;
 
 /*
- * After a failed startup the library shuts the socket down. A process that calls the kernel
- * itself need not do so.
+ * The library calls this function instead of the one of libc. After a failed startup the library
+ * shuts the socket down. If @keep_open is set, the socket stays open, as in a process that
+ * attaches sockets without the library.
  */
 int shutdown(int fd, int how)
 {
@@ -254,10 +261,13 @@ int shutdown(int fd, int how)
 struct returner {
 	struct end *end;
 	int fd;
-	int other;	/* the first errno that is neither EPROTO nor EBUSY */
+	int other;	/* the first errno other than EPROTO and EBUSY, or -1 for a success */
 };
 
-/* Attaches as responder although a byte follows the Request: the kernel returns the socket. */
+/*
+ * Tries to attach as responder, although other bytes follow the Request in the receive buffer.
+ * The driver takes over the socket, finds these bytes, and returns the socket to the process.
+ */
 static void *return_often(void *arg)
 {
 	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
@@ -278,9 +288,10 @@ static void *return_often(void *arg)
 }
 
 /*
- * Two threads attach one socket. While the kernel returns the socket to the process for one
- * thread, the other thread may attach the socket again. The kernel may call the callbacks of the
- * socket only while it owns the socket. A kernel with lockdep reports a call without the lock.
+ * Two threads try to attach the same socket. While the driver returns the socket to the process
+ * for one thread, the other thread may begin the next attach. The driver may call the socket's
+ * callbacks only while it owns the socket (lock_sock()): lockdep reports a call without this
+ * lock.
  */
 static void returned(void)
 {
@@ -309,8 +320,9 @@ static void returned(void)
 }
 
 /*
- * If the connection breaks, this is the program's own fault. The test checks that the kernel
- * survives, and that the next connection works.
+ * While a thread makes system calls on one of the sockets, the sockets are attached. The calls
+ * may break the connection. The test checks that the kernel survives, and that the next
+ * connection works.
  */
 void iwt_race(void)
 {
@@ -337,7 +349,7 @@ void iwt_race(void)
 		iwt_destroy_qp(e[0]);
 		iwt_destroy_qp(e[1]);
 		r.stop = true;
-		/* if the attach failed, the other thread may still wait in a system call */
+		/* if the attach failed, race() may still wait in a system call */
 		shutdown(fds[0], SHUT_RDWR);
 		shutdown(fds[1], SHUT_RDWR);
 		pthread_join(r.thread, NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The connection ends in the middle of an attach, at one of two moments. At the first moment the
- * kernel has already taken the socket, but events of the socket do not reach the queue pair yet.
- * At the second moment the device processes the first bytes that had arrived before the attach.
+ * The connection ends during an attach, at one of two moments. At the first moment the driver has
+ * already taken over the socket, but events of the socket do not reach the queue pair yet. At the
+ * second moment the driver processes the first of the bytes that arrived before the attach.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -15,7 +15,7 @@
 #include "attach.h"
 
 #define RESETS	300	/* connections that are reset near the moment of the attach */
-#define SIDES	20	/* least number of resets before and after the attach */
+#define SIDES	20	/* least number of resets before the attach, and after the attach */
 #define STEP	64	/* iterations of a delay loop */
 #define ENDS	5
 
@@ -29,7 +29,10 @@ static void turn(int times)
 		;
 }
 
-/* Has the kernel taken the socket? @late: it is fully attached, and getsockopt() fails. */
+/*
+ * Return: true if the driver has taken over the socket, and the attach is not complete yet. After
+ * the attach getsockopt() fails; then this function sets @late.
+ */
 static bool is_taken(int fd, bool *late)
 {
 	char name[16] = "";
@@ -57,8 +60,10 @@ static void end_when_taken(struct peer *p)
 }
 
 /*
- * All bytes before the end must arrive. Return: the attach's errno; BAD if bytes are missing;
- * LOST if the receive buffer had no room for some bytes, and a reset discarded these bytes.
+ * Attaches a socket whose peer ends the connection meanwhile. If the attach succeeds, the message
+ * before the end must arrive. Return: the attach's errno or 0; BAD if the message or the end is
+ * missing; LOST if some bytes did not fit into the receive buffer, so that a reset discarded
+ * them.
  */
 static int attach_and_end(struct peer *p, size_t payload, size_t octets)
 {
@@ -84,9 +89,9 @@ static int attach_and_end(struct peer *p, size_t payload, size_t octets)
 }
 
 /*
- * At any moment of the reset, either the attach fails or the queue pair notices the reset. The
- * interesting moment is the boundary between these cases. Therefore a reset before the attach
- * makes the next reset later, and a reset after the attach makes the next reset earlier.
+ * Whenever the reset arrives, either the attach must fail or the queue pair must notice the
+ * reset. The interesting moment is the boundary between these two cases. Therefore, if the attach
+ * failed, the next reset comes later; if the attach succeeded, the next reset comes earlier.
  */
 static void resets(void)
 {
@@ -113,7 +118,7 @@ static void resets(void)
 			 "this machine is too slow");
 }
 
-/* The connection ends while the engine processes the waiting bytes, one part at a time. */
+/* Ends the connection while the receive engine processes the waiting bytes, in several runs. */
 static void ends(size_t payload, size_t octets, int how, const char *what)
 {
 	int i, err = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process or a module owns a socket for an unlimited time. The tests check that the driver does
- * not wait for this owner.
+ * A process or a module owns a socket (lock_sock()) for an unlimited time. The tests check that
+ * the driver does not wait for this owner.
  *
  * A process owns its socket while a system call waits for a page of the process's memory, and the
- * process decides when the page arrives (userfaultfd(2)). The module iwt_held owns the socket if
- * the kernel has no userfaultfd, and at moments that no process can choose.
+ * process decides when the page arrives (userfaultfd(2)). The module iwt_held owns sockets at
+ * moments that no process can choose, and in kernels without userfaultfd.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,10 @@
 static char *slow;
 static int faults;
 
-/* Writes the command @word to the module iwt_held, followed by @fd unless @fd is negative. */
+/*
+ * Writes the command @word to the module iwt_held, followed by @fd unless @fd is negative.
+ * Return: false if the module is not loaded or refuses the command.
+ */
 bool iwt_ctl(const char *word, int fd)
 {
 	int ctl = open(IWT_HELD_CTL, O_WRONLY), len;
@@ -41,7 +44,10 @@ bool iwt_ctl(const char *word, int fd)
 	return good;
 }
 
-/* Return: false if the kernel has no userfaultfd. */
+/*
+ * Makes @slow a page that is missing: a system call that reads it waits until let_go(). Return:
+ * false if the kernel has no userfaultfd.
+ */
 static bool make_slow(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -82,7 +88,7 @@ static void let_go(pthread_t thread)
 	madvise(slow, PAGE, MADV_DONTNEED);
 }
 
-/* An attach is refused in both roles, and does not wait for the socket's owner. */
+/* Attaches in both roles must fail with EBUSY, and must not wait for the socket's owner. */
 static void refused(int fds[2], const char *who)
 {
 	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
@@ -121,7 +127,10 @@ static void in_send(void)
 	close(fds[1]);
 }
 
-/* Ends one end of a pair. The peer notices this only when the owner releases the socket. */
+/*
+ * Moves the queue pair of @e[0] to the error state. @e[1] notices this only when iwt_held has
+ * released the socket.
+ */
 static void ends(struct end *e[2], bool destroy, const char *who)
 {
 	char what[80];
@@ -137,8 +146,8 @@ static void ends(struct end *e[2], bool destroy, const char *who)
 }
 
 /*
- * @how: command to iwt_held, which takes the ownership of the socket now ("hold"), or just before
- * the next caller of lock_sock() ("ambush").
+ * @how: command for iwt_held. "hold": the module takes the ownership of the socket now. "ambush":
+ * the module takes the ownership just before the next caller of lock_sock().
  */
 static void by_module(const char *how, bool destroy)
 {
@@ -158,7 +167,10 @@ static void by_module(const char *how, bool destroy)
 	iwt_close_pair(e);
 }
 
-/* A held socket cannot be attached. When it is released, the program can use it as before. */
+/*
+ * A socket that iwt_held owns cannot be attached. After iwt_held has released the socket, the
+ * program can use the socket as before.
+ */
 static void taken(void)
 {
 	int fds[2];
@@ -173,8 +185,9 @@ static void taken(void)
 }
 
 /*
- * The attach changes the callbacks of the socket while bytes arrive. Most of the time, another
- * thread runs these callbacks at that moment.
+ * A thread of iwt_held owns the socket most of the time, and processes the arriving segments when
+ * it releases the socket. So that thread often runs the socket's callbacks just when the attach
+ * replaces these callbacks.
  */
 static void pulse(void)
 {
@@ -211,7 +224,10 @@ void iwt_held(void)
 	pulse();
 }
 
-/* Makes a connection whose socket iwt_held owns, and waits until its device is removed. */
+/*
+ * Makes a connection, lets iwt_held own its socket (@how is "hold" or "ambush"), and waits until
+ * the connection ends, because the caller of the program removes the link.
+ */
 int iwt_owned(const char *how)
 {
 	struct end *e[2];

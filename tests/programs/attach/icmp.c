@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process may ask TCP to report ICMP errors of its connection (IP_RECVERR). TCP then lets the
- * next send() fail, but the connection continues. In these tests a thread watches the segments
- * and sends "host unreachable" messages for them repeatedly. The queue pair must not fail.
+ * A process may ask TCP to report ICMP errors of a connection (IP_RECVERR). After such an error
+ * TCP lets the next send() fail, but the connection continues. These tests watch the segments of
+ * an attached socket, and send "host unreachable" messages for the newest segment. The queue pair
+ * must not fail.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -25,7 +26,7 @@
 /* A simulated router on the path of the segments that one end sends */
 struct router {
 	int tcp, icmp;
-	uint16_t port;		/* port of that end, in network byte order */
+	uint16_t port;		/* port of the sending end, in network byte order */
 	uint32_t next;		/* sequence number after the last segment seen */
 	struct {		/* the part of the segment that the ICMP message quotes */
 		struct iphdr ip;
@@ -55,7 +56,7 @@ static void off(struct router *r)
 	close(r->icmp);
 }
 
-/* Stores the headers of a segment, if it is the newest one of this end. */
+/* Stores the headers of @packet, if @packet is the newest segment that the end has sent. */
 static void keep(struct router *r, const uint8_t *packet, size_t len)
 {
 	const struct iphdr *ip = (const void *)packet;
@@ -96,7 +97,10 @@ static uint16_t checksum(const void *data, size_t len)
 	return htons(~sum);
 }
 
-/* Reports the last segment as lost. TCP accepts the report until that segment is acknowledged. */
+/*
+ * Reports the newest segment as lost. The report quotes the sequence number behind that segment,
+ * so TCP accepts the report until a later segment is acknowledged.
+ */
 static void complain(struct router *r)
 {
 	struct {
@@ -149,7 +153,10 @@ static long not_heard(void)
 	return tcp_counter("OutOfWindowIcmps") + tcp_counter("LockDroppedIcmps");
 }
 
-/* Waits until TCP has stored an error for the socket. Return: the error. */
+/*
+ * Waits until TCP has stored an error for the socket. Return: the error, or 0 if there is no
+ * error after 10 seconds.
+ */
 static int error_of(int fd)
 {
 	socklen_t len = sizeof(int);
@@ -175,7 +182,7 @@ static bool while_idle(struct end *e[2], struct router *r)
 	return true;
 }
 
-/* Sends ICMP errors during traffic, until TCP has accepted HITS of them. */
+/* Sends ICMP errors during traffic, until TCP has accepted HITS errors. */
 static void under_way(struct end *e[2], struct router *r)
 {
 	struct patience p = {};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * System calls that began before the attach continue after it, with the operations that the
- * socket had before the attach. The module iwt_held delays these calls.
+ * System calls that began before the attach continue after the attach, with the operations that
+ * the socket had before. The module iwt_held imitates these late calls. In other tests, a
+ * thread makes the descriptor refer to another socket during the attach.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 
 #define SWAPS	200
 
-/* Makes an attached pair. System calls on the first end's socket began before the attach. */
+/* Makes an attached pair. System calls on the socket of @e[0] have begun before the attach. */
 static void make(struct end *e[2])
 {
 	int fds[2];
@@ -55,7 +56,10 @@ static void ends(const char *call)
 	unmake(e);
 }
 
-/* Late calls disconnect and connect again. The device must not use the new connection. */
+/*
+ * A late connect() with AF_UNSPEC disconnects the socket, and another late connect() connects the
+ * socket to the peer's address again. The driver must not use the new connection.
+ */
 static void again(void)
 {
 	struct end *e[2];
@@ -82,7 +86,7 @@ static void harmless(const char *call)
 	unmake(e);
 }
 
-/* A thread that binds two sockets to the same descriptor in turn, with dup2(). */
+/* A thread that makes the descriptor @slot refer to each of two sockets in turn, by dup2(). */
 struct swapper {
 	pthread_t thread;
 	int slot;
@@ -101,7 +105,10 @@ static void *swap(void *arg)
 	return NULL;
 }
 
-/* A pair that can't be attached: on another net device, or with one direction @shut. */
+/*
+ * Connects two sockets that cannot be attached: the peer @fds[1] has ended its stream if @shut is
+ * true, otherwise the sockets use another net device.
+ */
 static void bad_pair(int fds[2], bool shut)
 {
 	iwt_tcp_pair(shut ? iwt_ip : "127.0.0.1", fds);
@@ -113,9 +120,10 @@ static void bad_pair(int fds[2], bool shut)
 }
 
 /*
- * The device must attach the same socket that it has checked. It must never attach a bad socket
- * whose descriptor referred to a good socket a moment ago, and it must not keep a reference to
- * the bad socket. Return: false if the device did one of these.
+ * The driver must attach the same socket that it has checked. The driver must never attach a bad
+ * socket because the descriptor referred to a good socket during the check, and must not keep a
+ * reference to the bad socket. Return: false if the driver made one of these two mistakes. @wrong
+ * counts the attempts in which the driver checked the bad socket and refused it.
  */
 static bool swapped(bool shut, int *wrong)
 {
@@ -167,7 +175,8 @@ static void swapping(bool shut, const char *what)
 
 /*
  * A shutdown() that began before the attach ends the sending direction of this end, while the
- * peer waits for data. From now on TCP refuses all sends, so the next send ends the connection.
+ * peer sends nothing more. After the shutdown TCP refuses all sends, so the next send must end
+ * the connection.
  */
 static void half(void)
 {

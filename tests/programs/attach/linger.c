@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The peer ends the stream. When the device looks for this end, the module iwt_held owns the
- * socket for longer than the device waits. No other event of the socket follows.
+ * The peer ends the stream. When the driver locks the socket to look for the peer's FIN, the
+ * module iwt_held already owns the socket, and keeps it for longer than the driver waits. No
+ * other event of the socket follows, so the driver must check the socket again later.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +13,10 @@
 
 #include "attach.h"
 
-/* One good round is enough: a round in which the machine stops for seconds proves nothing. */
+/* One successful round is enough, because a round fails if the machine stops for some seconds. */
 #define ROUNDS	3
 
-/* Has the ambush caught a caller? */
+/* Return: true if "waylay" has taken the ownership of the socket just before a caller. */
 static bool caught(void)
 {
 	int fd = open(IWT_HELD_CTL, O_RDONLY);
@@ -36,7 +37,10 @@ static bool caught_in_time(void)
 	return tries > 0;
 }
 
-/* Returns an endpoint that has sent FIN and has no queue pair. The peer uses only TCP. */
+/*
+ * Returns an end without queue pair, whose endpoint in the driver has sent FIN and waits for the
+ * FIN of the peer. The peer is the plain TCP socket @fds[1].
+ */
 static struct end *lingering(int fds[2])
 {
 	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
@@ -58,12 +62,14 @@ static struct end *lingering(int fds[2])
 	while (recv(fds[1], octets, sizeof(octets), 0) > 0)
 		;
 	iwt_destroy_qp(e);
-	/* let the device finish, or the ambush may catch an earlier caller */
+	/* let the driver finish, otherwise "waylay" may act on an earlier caller */
 	usleep(300000);
 	return e;
 }
 
-/* Return: 1 if the round was good, 0 if it failed, -1 if the kernel has no probe there. */
+/*
+ * Return: 1 if the round succeeded, 0 if it failed, -1 if iwt_held cannot do this in this kernel.
+ */
 static int one_round(void)
 {
 	struct end *e;
@@ -74,7 +80,7 @@ static int one_round(void)
 		ret = !caught();
 		shutdown(fds[1], SHUT_WR);
 		ret = ret && caught_in_time();
-		/* the device stops waiting after half a second */
+		/* the driver stops waiting for the owner after half a second */
 		sleep(1);
 		iwt_ctl("end", -1);
 	}

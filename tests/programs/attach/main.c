@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of the startup of RDMA on the program's own sockets (iwtdv(7)).
+ * Tests of delayed startup: RDMA starts on sockets that the program has connected (iwtdv(7)).
+ * "TAP" means that the program prints results in the Test Anything Protocol.
  *
  *	iwt_attach cases DEVICE IP [SETTING...]	startup, TAP; settings of the link: "plain"
  *						(revision 1) or "nocrc" (CRC off)
  *	iwt_attach fds DEVICE IP [NETNS]	descriptors that cannot be attached, TAP
  *	iwt_attach without DEVICE IP		a driver without delayed startup, TAP
- *	iwt_attach icmp DEVICE IP		ICMP errors, which must end nothing, TAP
+ *	iwt_attach icmp DEVICE IP		ICMP errors, which must not end a connection, TAP
  *	iwt_attach race DEVICE IP		other system calls during an attach, TAP
  *	iwt_attach held DEVICE IP		a socket that has an owner at the attach, TAP
  *	iwt_attach crowd DEVICE IP		many sockets that have an owner, TAP
  *	iwt_attach late DEVICE IP		calls that began before the attach, TAP
- *	iwt_attach owned DEVICE IP HOW		see held.c
+ *	iwt_attach owned DEVICE IP HOW		a connection whose socket the module iwt_held owns
+ *						until the link is deleted; HOW: "hold" or "ambush"
  *	iwt_attach steps DEVICE IP		much work at once, TAP
- *	iwt_attach gap DEVICE IP		an end in the middle of an attach, TAP
+ *	iwt_attach gap DEVICE IP		a connection that ends during an attach, TAP
  *	iwt_attach window DEVICE IP		a full receive buffer at the attach, TAP
  *	iwt_attach linger DEVICE IP		a socket that has an owner at its end, TAP
- *	iwt_attach serve DEVICE IP PORT		see serve.c
+ *	iwt_attach serve DEVICE IP PORT		a server; its clients choose its actions (serve.c)
  *	iwt_attach client DEVICE IP PORT	connects to "serve", until the server ends
  *	iwt_attach hold DEVICE IP PORT		an initiator that receives no Reply
  */

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A server for a peer that speaks MPA itself. The peer sends a word in streaming mode, which
- * selects the action of the server:
+ * A server for a peer that implements MPA itself. On each connection, the peer first sends a line
+ * in streaming mode. This line selects the action of the server:
  *
  *	accept	wait for a Request, accept it, echo messages
  *	reject	wait for a Request, reject it, echo lines
- *	back	as accept, and the Reply has the private data of the Request
- *	refuse	as reject, and the reject has the private data of the Request
+ *	back	as accept, but the Reply contains the private data of the Request
+ *	refuse	as reject, but the Reply contains the private data of the Request
  *	connect	be the initiator, echo messages, or echo lines after a reject
  *	offer N	as connect, with N bytes of private data
  *	plain N	as offer, without the enhanced startup (RFC 5044 only)
  *	bye	end
  *
- * The server prints the private data that it receives in hexadecimal to standard output, and
- * the depths of each Request.
+ * The server prints to standard output: the depths (IRD and ORD) of each Request, and in
+ * hexadecimal the private data of each Request, and of each Reply after "offer" and "plain".
  */
 #include <errno.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void tell(const char *what, const uint8_t *octets, size_t len)
 	fflush(stdout);
 }
 
-/* Connects with n bytes of private data: 0, 1, 2 ... */
+/* Connects with @n bytes of private data, whose values are 0, 1, 2 and so on. */
 static int offer(struct end *e, struct iwtdv_conn_param *param, unsigned int n)
 {
 	uint8_t octets[IWTDV_MAX_PRIVATE_DATA];

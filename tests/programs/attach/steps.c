@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Gives the device much work at once: megabytes that wait in the socket before the attach, and
- * deep queues to flush. The device must do the work in steps, and do new work after the older
- * work. The peer speaks MPA itself, because any other peer would be too slow.
+ * deep queues to flush. The driver must do the work in steps, and must do older work first. The
+ * peer is a thread of this program that implements MPA, because another peer would be too slow.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -26,7 +26,7 @@
 #define TINY		IWT_TINY
 #define DEPTH		16384
 #define LAST		IWT_LAST
-#define STILL		5000	/* milliseconds without a new byte */
+#define STILL		5000	/* milliseconds without a new byte that end the wait for bytes */
 
 uint32_t peer_crc32c(uint32_t crc, const uint8_t *p, size_t len);
 
@@ -36,7 +36,7 @@ static long counter(const char *name)
 	long n = -1;
 	FILE *f;
 
-	/* the core rereads the device's counters only every few milliseconds */
+	/* RDMA core reads the device's counters again only after some milliseconds */
 	usleep(30000);
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
 		 iwt_device, name);
@@ -48,7 +48,7 @@ static long counter(const char *name)
 	return n;
 }
 
-/* Builds an FPDU with length, pad and CRC. Return: the number of its bytes. */
+/* Builds an FPDU with length, pad and CRC. Return: bytes of the FPDU. */
 static size_t frame(uint8_t *to, const void *hdr, size_t hdr_len, const void *data, size_t len)
 {
 	size_t all = 2 + hdr_len + len, whole = (all + 3) & ~3u;
@@ -83,7 +83,10 @@ static size_t put_send(uint8_t *to, const char *text)
 	return frame(to, hdr, sizeof(hdr), text, strlen(text));
 }
 
-/* Composes the bytes that the peer sends: a Reply, many copies of one Write, and a Send. */
+/*
+ * Composes the bytes that the peer sends: a Reply, copies of one Write with @payload bytes until
+ * there are at least @octets bytes, and a Send.
+ */
 void iwt_peer_compose(struct peer *p, const struct ibv_mr *mr, size_t payload, size_t octets)
 {
 	static const char reply[] = "MPA ID Rep Frame\x40\x01\x00";
@@ -104,7 +107,8 @@ static struct peer *waited_for;
 
 /*
  * Signal handler that interrupts the reader's system call. The call continues when all bytes have
- * arrived, or when no more bytes arrive: bytes in small pieces may not all fit into the buffer.
+ * arrived, or when no more bytes arrive because the receive buffer is full: bytes that arrive in
+ * small pieces need more memory.
  */
 static void wait_for_all(int signal)
 {
@@ -151,7 +155,10 @@ static void *answer(void *arg)
 	return NULL;
 }
 
-/* Attaches @e as the initiator over @fds[0]; the peer uses @fds[1]. Return: errno */
+/*
+ * Attaches @e as the initiator to @fds[0]; the peer uses @fds[1]. Return: 0 or the attach's
+ * errno.
+ */
 int iwt_peer_begin(struct end *e, struct peer *p, const int fds[2])
 {
 	struct iwtdv_conn_param param = { .flags = IWTDV_CONN_PLAIN };
@@ -174,7 +181,7 @@ static void begin(struct end *e, struct peer *p, const int fds[2])
 		iwt_die("iwtdv_connect");
 }
 
-/* Ends the peer's stream with a FIN or a reset. */
+/* Ends the peer's stream with a FIN or a reset; if @how is STAYS, does nothing. */
 void iwt_peer_end(int fd, int how)
 {
 	struct linger now = { .l_onoff = 1 };
@@ -208,7 +215,10 @@ struct ibv_mr *iwt_peer_memory(struct end *e)
 	return mr;
 }
 
-/* Connects two sockets. The receive buffer of @fds[0] has room for @all bytes. */
+/*
+ * Connects two sockets. SO_RCVLOWAT enlarges the receive buffer of @fds[0], so that @all bytes
+ * fit.
+ */
 void iwt_room_pair(int fds[2], int all)
 {
 	iwt_tcp_pair(iwt_ip, fds);
@@ -228,8 +238,9 @@ void iwt_peer_forget(struct end *e, struct ibv_mr *mr, struct peer *p)
 }
 
 /*
- * Attaches a socket in which much data wait. Each step is limited in bytes and in FPDUs. Unless
- * @how is STAYS, the connection ends immediately after the attach.
+ * Attaches a socket in which many bytes wait. The bytes and the FPDUs that the engine processes
+ * in one run must be limited. Unless @how is STAYS, the peer ends the connection immediately
+ * after the attach.
  */
 static void waiting(size_t payload, size_t octets, int how, const char *what)
 {
@@ -332,9 +343,9 @@ static void fill(struct end *e)
 }
 
 /*
- * Checks that all requests complete in order, that no request succeeds after a failed one, and
- * that a request posted after the first failure completes last. Return: the number of failed
- * requests, or -1 if a check failed.
+ * Checks that all requests complete in order, and that no request succeeds after a failed
+ * request. After the first failure this function posts one more request by @post, which must
+ * complete last. Return: the number of failed requests, or -1 if a check failed.
  */
 static int drain(struct end *e, struct ibv_cq *cq, bool (*post)(struct end *e, uint64_t id))
 {
@@ -358,7 +369,7 @@ static int drain(struct end *e, struct ibv_cq *cq, bool (*post)(struct end *e, u
 
 /*
  * Returns an end with full queues. The peer does not read, so most of the requests cannot
- * complete. The caller then ends the peer's stream.
+ * complete until the caller ends the peer's stream.
  */
 static struct end *fill_deep(struct peer *p, int fds[2])
 {
@@ -396,7 +407,10 @@ static void flushed(void)
 	iwt_close(e);
 }
 
-/* A reset of the queue pair completes the flush. The next connection sees no older request. */
+/*
+ * A change to the state RESET completes the flush before it returns. The next connection of the
+ * queue pair must not execute older requests.
+ */
 static void reset(void)
 {
 	struct responder r = {};

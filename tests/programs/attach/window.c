@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The receive buffer holds more bytes than the engine processes in one run, and the peer has more
- * bytes to send than fit into it. The peer must learn of new room after the first step of the
- * engine, not only at the end of the run.
+ * The receive buffer is full, and contains more bytes than the receive engine processes in one
+ * run. The peer has more bytes to send. After the first part of the run, TCP must already
+ * announce a new window to the peer, not only at the end of the run.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -14,12 +14,12 @@
 #include "attach.h"
 
 #define ROOM	(5 << 18)	/* bytes that fit into the receive buffer */
-#define ALL	(9 << 19)
-#define MOST	(1 << 19)	/* bytes: more than one step frees, less than one run frees */
+#define ALL	(9 << 19)	/* bytes that the peer sends */
+#define MOST	(1 << 19)	/* bytes: more than a part of a run frees, less than a run */
 
 /*
- * Returns a raw socket that receives all TCP segments that arrive in this namespace, including
- * those of connections within the namespace.
+ * Returns a raw socket that receives all TCP segments that arrive in this network namespace,
+ * including segments that were sent in the same namespace.
  */
 static int watch(void)
 {
@@ -31,7 +31,11 @@ static int watch(void)
 	return fd;
 }
 
-/* Returns the first window that @fd announced after a closed window, in bytes, or 0. */
+/*
+ * Returns the first window, in bytes, that the socket @fd announced after a window of 0,
+ * according to the segments in @raw; or 0 if there is no such window. @scale is the window scale
+ * of @fd.
+ */
 static uint32_t first_window(int raw, int fd, unsigned int scale)
 {
 	static uint8_t packet[65536];
