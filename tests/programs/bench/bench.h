@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * iwt_bench: measures one figure per run between a server and a client, which have the same
- * options. It works with any RDMA device. Both ends have the same layout of memory:
+ * options. The program works with any RDMA device. Both ends have the same layout of memory:
  *
- *	0		the peer's number of messages (bidirectional runs), the atomics' target
- *	BENCH_CTL	slots that this end sends from, then as many that the peer writes to
+ *	0		the number of messages that the peer has sent; in mode "still", one byte
+ *			that the peer writes
+ *	8		the word that the peer's atomic operations change
+ *	16		the number of messages that this end has sent
+ *	BENCH_CTL	slots (buffers of one message) that this end sends from, then the same
+ *			number of slots that the peer writes to
  *
- * Queue pairs share at most BENCH_SLOTS slots, so that a thousand queue pairs use
- * no more memory, and have no more cache misses, than eight.
+ * Queue pairs share at most BENCH_SLOTS slots of each kind, so that a thousand queue pairs use no
+ * more memory, and have no more cache misses, than eight queue pairs.
  *
- * An "end" is a Send without data, which follows the last message. A "credit" is a Send of one
- * byte, which tells the peer that receives have been posted again.
+ * An "end" is a Send without data, which follows the last message of a phase. A phase is the
+ * warm-up or the measurement. A "credit" is a Send of one byte: the sender has posted rx_depth /
+ * 4 receives again, so the peer may send as many messages more.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -55,10 +60,10 @@ struct bench_conn {
 	uint32_t rkey;
 	unsigned int index;
 	unsigned int inflight;		/* work requests in the send queue */
-	unsigned int unsignalled;	/* since the last signalled work request */
-	unsigned int credit;		/* receives that the peer has posted for data */
-	unsigned int consumed;		/* receives used since the last credit for the peer */
-	uint64_t posted;		/* messages of this phase */
+	unsigned int unsignalled;	/* work requests since the last signalled work request */
+	unsigned int credit;		/* messages that the peer can still receive */
+	unsigned int consumed;		/* receives used since the last credit to the peer */
+	uint64_t posted;		/* messages posted in this phase */
 };
 
 struct bench {
@@ -73,19 +78,19 @@ struct bench {
 	struct ibv_srq *srq;
 	char *buf;
 	size_t slot;			/* distance between slots, in bytes */
-	unsigned int slots;
-	unsigned int every;		/* one work request in this number is signalled */
+	unsigned int slots;		/* number of slots of each kind */
+	unsigned int every;		/* one of so many work requests is signalled */
 	unsigned int rx_depth;
 	uint8_t reads_in;		/* Reads that the peer may have in flight */
 	uint8_t reads_out;		/* Reads that this end may have in flight */
 	struct bench_conn *conn;
 	unsigned int established;
 	unsigned int accepted;
-	unsigned int ended;		/* ends that peers have sent in this phase */
-	bool posting;			/* messages are posted until the timer expires */
+	unsigned int ended;		/* ends received in this phase */
+	bool posting;			/* pump() posts messages until bench_stop is set */
 };
 
-/* main.c; a failure of any function ends the program */
+/* A failure in any function below ends the program. main.c: */
 void bench_wc(const struct ibv_wc *wc);
 
 /* conn.c */

@@ -9,7 +9,7 @@
 
 #include "bench.h"
 
-/* private data of connection requests and replies */
+/* Private data of requests and replies: the sender's memory. All fields are big endian. */
 struct hello {
 	uint64_t addr;
 	uint32_t rkey;
@@ -44,8 +44,8 @@ static void shared_receives(struct bench *b, uint32_t most)
 }
 
 /*
- * libsiw treats a queue that is mapped at page 0x90 as a failed mapping. This queue pair occupies
- * the pages around 0x90 and stays idle. It has no effect on other providers.
+ * With many queue pairs, a queue can get the mmap offset 0x90000, which not every provider can
+ * map. This function creates an idle queue pair whose queues occupy the offsets around 0x90000.
  */
 static void filler(struct bench *b)
 {
@@ -60,7 +60,7 @@ static void filler(struct bench *b)
 		ibv_create_qp(b->pd, &attr);
 }
 
-/* bench_resources - allocates the objects that all queue pairs share, when the device is known */
+/* bench_resources - allocates the objects that all queue pairs share, at its first call */
 void bench_resources(struct bench *b, struct ibv_context *verbs)
 {
 	struct ibv_device_attr attr;
@@ -114,7 +114,7 @@ void bench_qp(struct bench *b, struct rdma_cm_id *id)
 		bench_die("rdma_create_qp");
 }
 
-/* bench_param - parameters of a connect or an accept; @hello must live as long as @p */
+/* bench_param - fills in the parameters of a connect or an accept; @p refers to @hello */
 void bench_param(struct bench *b, struct rdma_conn_param *p, void *hello)
 {
 	struct hello *h = hello;
@@ -217,7 +217,7 @@ static void expect(struct bench *b, enum rdma_cm_event_type want, struct bench_c
 	rdma_ack_cm_event(ev);
 }
 
-/* bench_resolve - makes an id, and begins to resolve the address */
+/* bench_resolve - creates an rdma_cm_id, and begins to resolve the server's address */
 struct rdma_cm_id *bench_resolve(struct bench *b)
 {
 	struct rdma_cm_id *id;
@@ -228,7 +228,10 @@ struct rdma_cm_id *bench_resolve(struct bench *b)
 	return id;
 }
 
-/* Returns false if the port that the kernel chose was in use; the caller then tries again. */
+/*
+ * Makes one connection. Returns false if the source port that the kernel chose was in use; the
+ * caller then tries again.
+ */
 static bool connect_one(struct bench *b, struct bench_conn *c)
 {
 	struct rdma_cm_id *id = bench_resolve(b);
@@ -269,7 +272,7 @@ void bench_connect(struct bench *b, unsigned int upto)
 	}
 }
 
-/* bench_leave - the client disconnects, and the server waits for this */
+/* bench_leave - the client disconnects all connections; the server waits for the first event */
 void bench_leave(struct bench *b)
 {
 	struct rdma_cm_event *ev;

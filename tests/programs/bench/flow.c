@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Mode "flow" of iwt_bench: a stream of messages over each queue pair, for some time or for a
- * number of messages. After the last message comes an empty Send, and the stream ends when the
- * peer has answered it. The answer proves that all messages have arrived; the completion of a
- * Write does not prove this.
+ * number of messages. After the last message the client sends an empty Send, and the stream ends
+ * when the server has answered this Send. The answer proves that all messages have arrived; the
+ * completion of a Write does not prove this.
  */
 #include <errno.h>
 #include <poll.h>
@@ -12,7 +12,10 @@
 
 #include "bench.h"
 
-/* Counts receives that were used and posted again. Grants them to the peer, many at a time. */
+/*
+ * Counts a receive that was used and posted again. Sends one credit to the peer for every
+ * rx_depth / 4 of these receives.
+ */
 static void consumed(struct bench *b, struct bench_conn *c)
 {
 	if (++c->consumed < b->rx_depth / 4)
@@ -66,8 +69,9 @@ static int patience(const struct bench *b)
 }
 
 /*
- * Waits for a completion. The timer that ends the posting also ends this wait, even if it expired
- * after the caller's check: the last requests may be unsignalled. Return: as poll().
+ * Waits for a completion. The timer that ends the posting must also end this wait, because the
+ * last requests may be unsignalled; then no completion arrives. The timer ends the wait even if
+ * it expires between the caller's check of bench_stop and ppoll(). Return: as ppoll().
  */
 static int wait_completion(struct bench *b, struct pollfd *fd)
 {
@@ -125,7 +129,10 @@ static bool fill(struct bench *b, struct bench_conn *c, uint64_t count)
 	return any;
 }
 
-/* Posts @count messages on each queue pair, or until the timer if @count is 0. */
+/*
+ * Posts @count messages on each queue pair; if @count is 0, posts messages until the timer
+ * expires. Return: the number of messages on all queue pairs.
+ */
 static uint64_t pump(struct bench *b, uint64_t count)
 {
 	uint64_t sum = 0;
@@ -150,8 +157,8 @@ static uint64_t pump(struct bench *b, uint64_t count)
 }
 
 /*
- * Sends the number of messages to the peer, and an end on each queue pair. The data of Reads have
- * arrived when the Reads complete, and the end completes after them.
+ * Writes the number of messages into the peer's memory, and sends an end on each queue pair. The
+ * data of Reads have arrived when the Reads complete, and the end completes after the Reads.
  */
 static void end(struct bench *b, uint64_t messages)
 {
@@ -194,9 +201,10 @@ static uint64_t client_phase(struct bench *b, uint64_t count)
 }
 
 /*
- * If data flow in one direction, the server polls only if it must post receives; otherwise it
- * sleeps. The client may disconnect as soon as it has the ends of the last phase, so the server
- * polls for no completion after it has sent these ends.
+ * While the server waits for the client's ends, it polls only if the messages are Sends, for
+ * which it must post receives; otherwise it sleeps. The client may disconnect as soon as it has
+ * received the ends of the last phase. So after the server has sent these ends, it must not poll
+ * for completions any more.
  */
 static uint64_t server_phase(struct bench *b, uint64_t count)
 {
@@ -223,7 +231,7 @@ static void client(struct bench *b, struct bench_result *r, uint64_t warm, uint6
 
 /*
  * The server begins to measure before it sends the end of the first phase: when the client has
- * received this end, its second phase may occupy the processor.
+ * received this end, the client begins the second phase, which may occupy the processor.
  */
 static void server(struct bench *b, struct bench_result *r, uint64_t warm, uint64_t count)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Mode "lat" of iwt_bench: one message at a time. The peer answers a Write or Send with the same
- * operation, and the latency is half of the round-trip time. A Read or an atomic operation needs
- * no other answer. Both ends poll, because only memory shows the arrival of a Write.
+ * operation, and the latency is half of the round-trip time. A Read or an atomic operation is
+ * answered by the device of the peer, and the latency is the whole time. Both ends poll, because
+ * only memory shows the arrival of a Write.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +20,10 @@ static uint64_t ticks(void) { return __builtin_ia32_rdtsc(); }
 static uint64_t ticks(void) { return bench_now(); }
 #endif
 
-/* what look() has received: Sends that are not consumed yet, and the end */
+/*
+ * What look() has received: @sends counts the Sends that wait_send() has not returned yet; @end
+ * is set if the end has arrived.
+ */
 struct seen {
 	unsigned int sends;
 	bool end;
@@ -45,7 +49,10 @@ static void look(struct bench *b, struct seen *s)
 	}
 }
 
-/* Called after every LOOKS polls. @until: when to give up; 0 before the first call. */
+/*
+ * Called after every LOOKS polls: ends the program if no answer arrives within PATIENCE_NS.
+ * @until: value of bench_now() at that time; 0 before the first call.
+ */
 static void be_patient(uint64_t *until)
 {
 	if (!*until)
@@ -56,7 +63,10 @@ static void be_patient(uint64_t *until)
 	bench_die("no answer");
 }
 
-/* Waits until the peer's Write has set the last byte to @value. Returns false at the end. */
+/*
+ * Waits until the last byte of the slot that the peer writes to is @value. Returns false if the
+ * end arrives instead.
+ */
 static bool wait_write(struct bench *b, unsigned char value, struct seen *s)
 {
 	size_t last = bench_sink(b, 0) + b->o.size - 1;

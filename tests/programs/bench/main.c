@@ -79,7 +79,10 @@ static void options(struct bench_opts *o, int argc, char **argv)
 	if (o->server == client || !o->addr || !o->qps || o->size < 2 || o->size > 1u << 30 ||
 	    (o->op == BENCH_ATOMIC && (o->mode != BENCH_LAT || o->size != 8)))
 		usage();
-	/* the default depth fills any path, but does not create thousands of requests */
+	/*
+	 * by default, all queue pairs together have enough requests for any path, but not
+	 * thousands
+	 */
 	if (!o->depth)
 		o->depth = o->qps > 8 ? 1024 / o->qps : 128;
 	if (o->depth < 4)

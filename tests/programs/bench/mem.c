@@ -9,7 +9,10 @@
 
 #include "bench.h"
 
-/* Returns the bytes of a line of /proc/self/maps if it is a ring of the device, else 0. */
+/*
+ * Returns the length in bytes of the mapping that a line of /proc/self/maps describes, if the
+ * mapping is a ring of the device; otherwise 0.
+ */
 static int64_t rings_of(const char *line)
 {
 	unsigned long long from, to;
@@ -38,7 +41,10 @@ static void client(struct bench *b, struct bench_result *r)
 	r->messages = 2 * (b->o.qps - 1);
 }
 
-/* bench_mem - "messages" counts ends of connections, "octets" is the memory of all ends */
+/*
+ * bench_mem - in the result, "messages" is the number of ends of connections, and "octets" is the
+ * memory of all these ends
+ */
 void bench_mem(struct bench *b, struct bench_result *r)
 {
 	b->o.depth = 16;

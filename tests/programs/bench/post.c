@@ -9,7 +9,7 @@ void *bench_src(struct bench *b, unsigned int index)
 	return b->buf + BENCH_CTL + index % b->slots * b->slot;
 }
 
-/* bench_sink - returns the offset of the memory that the peer writes to */
+/* bench_sink - returns the offset of the slot that the peer of connection @index writes to */
 size_t bench_sink(struct bench *b, unsigned int index)
 {
 	return BENCH_CTL + (b->slots + index % b->slots) * b->slot;
@@ -33,7 +33,10 @@ void bench_recv(struct bench *b, struct bench_conn *c)
 		bench_die("ibv_post_recv");
 }
 
-/* bench_conn_of - finds a completion's connection; any queue pair may use a shared receive */
+/*
+ * bench_conn_of - finds the connection of a completion. The wr_id of a shared receive does not
+ * contain the connection, because any queue pair may use the receive.
+ */
 struct bench_conn *bench_conn_of(struct bench *b, const struct ibv_wc *wc)
 {
 	struct bench_conn *c = &b->conn[wc->wr_id >> 32];
@@ -45,7 +48,10 @@ struct bench_conn *bench_conn_of(struct bench *b, const struct ibv_wc *wc)
 	return c;
 }
 
-/* The id of a signalled request contains the number of requests that complete with it. */
+/*
+ * The wr_id of a signalled request contains the number of requests that its completion reports:
+ * the request, and the unsignalled requests before it.
+ */
 static void post(struct bench_conn *c, struct ibv_send_wr *wr, bool signal)
 {
 	struct ibv_send_wr *bad;
@@ -61,7 +67,7 @@ static void post(struct bench_conn *c, struct ibv_send_wr *wr, bool signal)
 		bench_die("ibv_post_send");
 }
 
-/* bench_data - posts one message of the kind and size in the options */
+/* bench_data - posts one message, whose operation and size are options of the program */
 void bench_data(struct bench *b, struct bench_conn *c, bool signal)
 {
 	static const enum ibv_wr_opcode opcodes[] = {
@@ -91,7 +97,7 @@ void bench_data(struct bench *b, struct bench_conn *c, bool signal)
 	post(c, &wr, signal);
 }
 
-/* bench_tell - posts a Send without data: 0 bytes mean the end, 1 byte means a credit */
+/* bench_tell - posts a Send of @len bytes: 0 bytes for an end, 1 byte for a credit */
 void bench_tell(struct bench *b, struct bench_conn *c, uint32_t len)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)b->buf, .length = len, .lkey = b->mr->lkey };
@@ -100,7 +106,7 @@ void bench_tell(struct bench *b, struct bench_conn *c, uint32_t len)
 	post(c, &wr, true);
 }
 
-/* bench_put - writes one byte into the peer's memory, inline */
+/* bench_put - writes the byte @value to offset 0 of the peer's memory, as inline data */
 void bench_put(struct bench *b, struct bench_conn *c, unsigned char value)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)&value, .length = 1 };
@@ -113,7 +119,7 @@ void bench_put(struct bench *b, struct bench_conn *c, unsigned char value)
 	post(c, &wr, true);
 }
 
-/* bench_report - writes the number of this end's messages into the peer's memory */
+/* bench_report - writes the number of this end's messages to offset 0 of the peer's memory */
 void bench_report(struct bench *b, struct bench_conn *c, uint64_t messages)
 {
 	struct ibv_sge sge = {
@@ -128,7 +134,7 @@ void bench_report(struct bench *b, struct bench_conn *c, uint64_t messages)
 	post(c, &wr, false);
 }
 
-/* bench_retire - subtracts the requests that a completion reports from those in flight */
+/* bench_retire - subtracts the number in the wr_id of a send completion from "inflight" */
 void bench_retire(struct bench *b, const struct ibv_wc *wc)
 {
 	b->conn[wc->wr_id >> 32].inflight -= (uint32_t)wc->wr_id;

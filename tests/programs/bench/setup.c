@@ -27,7 +27,9 @@ static void take(struct bench *b, struct rdma_cm_id *id)
 		bench_die("rdma_accept");
 }
 
-/* Returns false if the port of an earlier connection is still in use. */
+/*
+ * Creates a queue pair and connects. Returns false if an earlier connection still uses the port.
+ */
 static bool ask(struct bench *b, struct rdma_cm_id *id)
 {
 	struct rdma_conn_param p;
@@ -42,7 +44,7 @@ static bool ask(struct bench *b, struct rdma_cm_id *id)
 	return false;
 }
 
-/* Handles one event. Returns false if the identifier @id is no longer needed. */
+/* Handles one event. Returns false if the rdma_cm_id @id is no longer needed. */
 static bool step(struct bench *b, struct rdma_cm_id *id, enum rdma_cm_event_type event)
 {
 	switch (event) {
@@ -73,7 +75,10 @@ static bool step(struct bench *b, struct rdma_cm_id *id, enum rdma_cm_event_type
 	}
 }
 
-/* Waits for one event. Returns 1 if an identifier ended with it, else 0; -1 without an event. */
+/*
+ * Waits up to @ms milliseconds for one event, and handles the event. Returns 1 if the event was
+ * the last one of its rdma_cm_id, which is destroyed then; 0 if not; -1 if no event arrived.
+ */
 static int turn(struct bench *b, int ms)
 {
 	struct pollfd fd = { .fd = b->ec->fd, .events = POLLIN };
@@ -92,7 +97,7 @@ static int turn(struct bench *b, int ms)
 	event = ev->event;
 	id = ev->id;
 	goes_on = step(b, id, event);
-	/* an identifier must not be destroyed before its events are acknowledged */
+	/* rdma_destroy_id() waits until all events of the rdma_cm_id are acknowledged */
 	rdma_ack_cm_event(ev);
 	if (goes_on)
 		return 0;

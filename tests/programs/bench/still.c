@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Mode "still" of iwt_bench: a check instead of a measurement. A process posts a stream of
- * requests and polls for their completions, so the device may rely on this polling. Then the
- * process posts some more requests and does not poll for completions; it only watches the memory
- * that the peer writes its answer to. The device must send these requests nevertheless. The peer
- * does the same.
+ * Mode "still" of iwt_bench: a check instead of a measurement. Each end posts a stream of
+ * requests and polls for their completions, so the device may rely on this polling. Then the end
+ * posts some more requests and does not poll for completions; the end only watches the memory
+ * that the peer writes its answer to. The device must send these requests nevertheless.
  */
 #include <errno.h>
 
 #include "bench.h"
 
 #define STREAM		256	/* requests posted while the process polls for completions */
-#define STILL		4	/* requests posted while it does not poll */
+#define STILL		4	/* requests posted before the process stops polling */
 #define PATIENCE_NS	(30 * 1000000000ull)
 
 static void reap(struct bench *b)
@@ -42,7 +41,7 @@ static void still(struct bench *b, struct bench_conn *c, unsigned char value)
 
 	while (c->inflight >= b->o.depth - STILL)
 		reap(b);
-	/* the answer is the last request: after its arrival, the peer may disconnect */
+	/* @value must be the last request: after its arrival, the peer may disconnect */
 	for (i = 1; i < STILL; i++)
 		bench_put(b, c, 0xff);
 	bench_put(b, c, value);

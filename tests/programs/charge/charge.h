@@ -31,13 +31,13 @@ struct answer {
 	void *at;
 };
 
-extern int iwt_ctx[CONTEXTS];	/* descriptors of uverbs */
+extern int iwt_ctx[CONTEXTS];	/* descriptors of uverbs, one for each context */
 
-/* Return: 0 or an errno value */
+/* Create or destroy a completion queue, which has one ring. Return: 0 or an errno value */
 int iwt_create(int fd, uint32_t cqe, struct answer *a);
 int iwt_destroy(int fd, uint32_t handle);
 
-/* Main loop of a worker, which runs the orders that arrive at @sockets[@slot]. */
+/* Main loop of worker @slot: executes the orders that arrive at @sockets[@slot]. */
 void iwt_serve(const int *sockets, int slot) __attribute__((noreturn));
 
 #endif

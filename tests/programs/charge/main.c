@@ -2,19 +2,20 @@
 /*
  * Checks to whom the memory of queues' rings is charged, and for how long. Prints TAP.
  *
- *	iwt_charge DEVICE search STEPS [SEED]	runs as a user that has no other locked memory,
- *						without CAP_IPC_LOCK, with a hard limit that
- *						is infinite
- *	iwt_charge DEVICE hold RINGS [UID]	makes RINGS rings, maps one, reports this, waits
- *						for the end of its standard input, and uses the
- *						mapping; as user UID, with the capabilities of
- *						the caller
+ *	iwt_charge DEVICE search STEPS [SEED]	the search that is described below; its user must
+ *						have no other locked memory, no CAP_IPC_LOCK, and
+ *						an infinite hard limit of locked memory
+ *	iwt_charge DEVICE hold RINGS [UID]	creates RINGS completion queues, maps the ring of
+ *						the last queue, reports this, waits for the end of
+ *						its standard input, and uses the mapping; all this
+ *						as user UID, with the capabilities of the caller
  *
- * In the search, worker processes share contexts. They do random operations: make rings, map
- * them, unmap them or parts of them, put a page of a ring into a pipe, destroy queues, fork, exit
- * and are killed. At last the contexts are closed. A ring must be charged as long as its queue
- * exists or any process has a page of it. The search measures the charge with RLIMIT_MEMLOCK: it
- * checks with which limit one more queue can just be made.
+ * In the search, worker processes share contexts and do random operations: they create queues,
+ * map rings, unmap rings or parts of rings, put a page of a ring into a pipe, destroy queues,
+ * fork, and exit or are killed. In the end the contexts are closed. A ring must be charged as
+ * long as its queue exists, or any process or pipe refers to a page of the ring. The search
+ * measures the charge with RLIMIT_MEMLOCK: it checks with which limit one more queue can just be
+ * created.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -41,7 +42,10 @@
 #define RINGS		48
 #define PATIENCE	60
 
-/* State of a ring, as the search expects it */
+/*
+ * State of a ring, as the search expects it. @object: the queue of the ring exists. @at, @piped:
+ * for each worker, the address of its mapping, and whether its pipe contains a page of the ring.
+ */
 static struct ring {
 	bool object;
 	int ctx;
@@ -135,7 +139,7 @@ static void limit(rlim_t soft)
 		die("setrlimit");
 }
 
-/* Can the smallest ring be made with this limit? */
+/* Return: true if a queue with the smallest ring can be created with a limit of @octets bytes. */
 static bool can(rlim_t octets)
 {
 	struct answer a;
@@ -280,7 +284,10 @@ static const char *try_fork(int slot)
 	return "fork";
 }
 
-/* Puts the last page of a ring into the worker's pipe, or reads the pipe if it has a page. */
+/*
+ * Puts the last page of a ring into the worker's pipe. If the pipe already contains a page, reads
+ * the pipe instead.
+ */
 static const char *try_pipe(struct ring *r, int slot)
 {
 	struct order o = { .op = SPLICE, .at = (char *)r->at[slot] + r->len - page };
@@ -301,7 +308,7 @@ static const char *try_pipe(struct ring *r, int slot)
 	return "splice";
 }
 
-/* Runs one random step. Return: its name, or NULL if it was not possible. */
+/* Runs one random step. Return: the name of the step, or NULL if the step was not possible. */
 static const char *step(void)
 {
 	struct ring *r = &rings[below(RINGS)];
@@ -340,7 +347,11 @@ static void close_ctx(int ctx)
 	iwt_ctx[ctx] = -1;
 }
 
-/* A mapping keeps the descriptor open, and therefore keeps the queues. */
+/*
+ * Called when all workers have closed the descriptor of context @ctx. A mapping of any ring keeps
+ * the context open, and therefore all its queues. If there is no mapping, no queue exists any
+ * more.
+ */
 static void closed(int ctx)
 {
 	bool kept = false;
@@ -354,7 +365,10 @@ static void closed(int ctx)
 			rings[i].object = false;
 }
 
-/* Closes one context, then ends the workers one by one, then closes the other context. */
+/*
+ * Closes context 0, ends all workers but one, closes context 1, and ends the last worker. Return:
+ * false if the charge was wrong after any of these steps.
+ */
 static bool wind_up(void)
 {
 	bool good = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * iwt_cmorder gives commands to rdma_cm in any order. A worker is a process with two descriptors
- * of rdma_cm and a second thread, the rival. The rival answers requests and disconnects
- * connections of the worker at any moment.
+ * of rdma_cm. A second thread of the worker, the rival, answers requests and disconnects
+ * connections of the same worker at any moment.
  */
 #ifndef CMORDER_H
 #define CMORDER_H
@@ -16,7 +16,10 @@
 #define WORKERS	3
 #define SLOTS	16
 
-/* Counters of events in all workers */
+/*
+ * Counters of all workers. The counters before N_TAKEN_TWICE count orders: sequences of commands
+ * and events that must happen at least once in a run.
+ */
 enum count {
 	N_ESTABLISHED, N_REJECTED, N_ANSWERED_AGAIN, N_ANSWERED_CONNECTING, N_LEFT_CONNECTING,
 	N_LEFT_REQUEST, N_MIGRATED, N_FAILED_CONNECT,
@@ -32,7 +35,7 @@ enum count {
  * @silent: port of a TCP socket that accepts connections, and closes them without sending
  * @address: address of the link
  * @device: name of the device
- * @private_data: does a connect carry private data?
+ * @private_data: connects and accepts contain private data
  */
 struct shared {
 	uint32_t counts[COUNTS];
@@ -43,12 +46,13 @@ struct shared {
 	bool private_data;
 };
 
-/* State of an identifier, as far as its worker knows */
+/* State of an rdma_cm_id, as far as its worker knows */
 enum kind {
 	FREE, NEW, BOUND, LISTENING, RESOLVING, RESOLVED, ROUTING, ROUTED, CONNECTING, REQUEST,
 	ACCEPTED, CONNECTED, OVER,
 };
 
+/* An rdma_cm_id of a worker. @file: index of its descriptor in @fd of the worker */
 struct slot {
 	enum kind kind;
 	uint32_t id;
@@ -71,7 +75,7 @@ struct worker {
 /* main.c */
 uint32_t draw(uint64_t *seed, uint32_t below);
 
-/* ops.c: the int functions are commands, which return an errno */
+/* ops.c; the functions of type int give one command, and return 0 or an errno */
 void count(struct worker *w, enum count what);
 bool has_listener(const struct worker *w);
 void read_events(struct worker *w);

@@ -24,7 +24,7 @@
 #include "results.h"
 
 #define STEPS	400	/* steps of a worker in a round */
-#define PATIENCE 60	/* seconds in which no new order happens */
+#define PATIENCE 60	/* time limit in seconds for an order that has not happened yet */
 
 uint32_t draw(uint64_t *seed, uint32_t below)
 {
@@ -68,7 +68,10 @@ static int any_step(struct worker *w, struct slot *s)
 	return steps[draw(&w->seed, sizeof(steps) / sizeof(*steps))](w, s);
 }
 
-/* Gives commands immediately after a connect or an accept, before iw_cm learns its result. */
+/*
+ * Gives commands immediately after a connect or an accept, before iw_cm knows the result of the
+ * connect or accept.
+ */
 static void disturb(struct worker *w, struct slot *s)
 {
 	int n = draw(&w->seed, 3);
@@ -136,7 +139,10 @@ static void open_device(struct worker *w)
 	}
 }
 
-/* The code of a worker. It exits with all its identifiers, or destroys them, listeners first. */
+/*
+ * The code of a worker. If @destroys is set, the worker destroys its rdma_cm_ids before it exits,
+ * listeners first; otherwise the kernel destroys them after the exit.
+ */
 static void work(struct shared *all, int number, uint64_t seed, bool destroys)
 {
 	static struct worker w;
@@ -195,7 +201,7 @@ static void tell_kernel(uint64_t seed)
 		close(fd);
 }
 
-/* Runs one round. Return: have all workers ended without an error? */
+/* Runs one round. Return: true if all workers have ended without an error, or were killed. */
 static bool round_of(struct shared *all, uint64_t seed)
 {
 	uint64_t dice = seed;
@@ -226,7 +232,7 @@ static bool round_of(struct shared *all, uint64_t seed)
 	return good;
 }
 
-/* Return: number of the orders that have happened. */
+/* Return: how many of the orders (enum count) have happened at least once. */
 static int orders(const struct shared *all)
 {
 	int i, n = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The commands of iwt_cmorder. Two cases are left out, because rdma_cm of all kernels then uses
- * freed memory, with any device: the destruction of an identifier whose event the process has not
- * read, and the migration of a listener to another descriptor.
+ * The commands of iwt_cmorder. The program never does two things, because after them rdma_cm of
+ * all kernels uses freed memory, with any device. It does not destroy the rdma_cm_id of a request
+ * whose event it has not read, and it does not migrate a listener to another descriptor.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,7 +15,10 @@
 
 #include "cmorder.h"
 
-/* from librdmacm's header, which cannot be included together with the commands' header */
+/*
+ * Numbers of events from <rdma/rdma_cma.h>, which cannot be included together with
+ * <rdma/rdma_user_cm.h>
+ */
 enum { ADDR_RESOLVED, ADDR_ERROR, ROUTE_RESOLVED, ROUTE_ERROR, CONNECT_REQUEST,
 	CONNECT_ERROR = 6, UNREACHABLE, REJECTED, ESTABLISHED, DISCONNECTED };
 
@@ -190,7 +193,9 @@ int listen_it(struct worker *w, struct slot *s)
 	return err;
 }
 
-/* Returns the port of a worker's listener, of the silent TCP socket, or an unused port. */
+/*
+ * Returns the port of a worker's listener, the port of the silent TCP socket, or an unused port.
+ */
 static uint16_t some_port(struct worker *w)
 {
 	uint32_t which = draw(&w->seed, 10);
@@ -227,7 +232,10 @@ int route_it(struct worker *w, struct slot *s)
 	return err;
 }
 
-/* Returns the number of this identifier's queue pair; sometimes of another one, or of none. */
+/*
+ * Returns the number of the queue pair of @s, which this function creates if necessary. Sometimes
+ * returns a random number instead, or if @other is set, the number of another slot's queue pair.
+ */
 static uint32_t some_qp(struct worker *w, struct slot *s, bool other)
 {
 	struct ibv_qp_init_attr attr = {
@@ -263,7 +271,11 @@ int connect_it(struct worker *w, struct slot *s)
 	return err;
 }
 
-/* Counts answers of an identifier that has no request to answer. Such an answer must fail. */
+/*
+ * Counts accepts and rejects of an rdma_cm_id that has no request to answer. These commands must
+ * fail.
+ * @was: state before the command; @err: errno of the command, or 0.
+ */
 static void judge(struct worker *w, enum kind was, int err)
 {
 	if (was == CONNECTING) {
@@ -312,8 +324,8 @@ int reject_it(struct worker *w, struct slot *s)
 }
 
 /*
- * Thread that destroys a queue pair after 3 ms. This ends a pending connect, for which a command
- * may wait; otherwise the command would wait for the peer.
+ * Thread that destroys a queue pair after 3 ms. The destruction ends a pending connect. Without
+ * it, a command that waits for the end of the connect would wait until the peer answers.
  */
 static void *end_qp(void *arg)
 {
@@ -322,7 +334,11 @@ static void *end_qp(void *arg)
 	return NULL;
 }
 
-/* Runs @leave, which destroys or disconnects @s, and destroys the queue pair of @s meanwhile. */
+/*
+ * Calls @leave, which destroys or disconnects @s. Meanwhile another thread destroys the queue
+ * pair of
+ * @s.
+ */
 static void leave_by(struct worker *w, struct slot *s,
 		     void (*leave)(struct worker *, struct slot *))
 {
@@ -399,7 +415,10 @@ int attributes_of(struct worker *w, struct slot *s)
 		       sizeof(struct ib_uverbs_qp_attr));
 }
 
-/* The rival thread. It copies an identifier, whose number may refer to another object by then. */
+/*
+ * The rival thread. It copies a slot without a lock. When the rival gives its command, the
+ * rdma_cm_id may be destroyed, and its number may belong to another rdma_cm_id.
+ */
 void *rival(void *arg)
 {
 	struct worker *w = arg;

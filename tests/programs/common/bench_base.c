@@ -92,7 +92,9 @@ void bench_timer(unsigned int ms)
 	setitimer(ITIMER_REAL, &tv, NULL);
 }
 
-/* bench_address - resolves a numeric address; never freed, as programs need it until they exit */
+/*
+ * bench_address - parses a numeric address; the caller keeps the result until the program exits
+ */
 struct addrinfo *bench_address(const char *addr, const char *port)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST };
@@ -103,7 +105,7 @@ struct addrinfo *bench_address(const char *addr, const char *port)
 	return ai;
 }
 
-/* bench_samples - allocates room for the latest BENCH_SAMPLES samples */
+/* bench_samples - allocates an array for the latest BENCH_SAMPLES samples */
 uint64_t *bench_samples(void)
 {
 	uint64_t *sample = calloc(BENCH_SAMPLES, sizeof(*sample));
@@ -120,7 +122,10 @@ static int order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* bench_quantiles - computes quantiles; @sample: one for each message, in units of @ns */
+/*
+ * bench_quantiles - computes p50_ns and p99_ns of @r. @sample: durations of the latest messages,
+ * in units of @ns nanoseconds
+ */
 void bench_quantiles(struct bench_result *r, uint64_t *sample, double ns)
 {
 	uint64_t n = r->messages < BENCH_SAMPLES ? r->messages : BENCH_SAMPLES;
@@ -146,8 +151,9 @@ int64_t bench_sum(const char *path, int64_t (*worth)(const char *line))
 }
 
 /*
- * Return: bytes that a line of /proc/meminfo adds to the memory of the kernel. MemTotal counts as
- * positive, free memory and the memory of files and processes as negative, other lines as 0.
+ * Return: bytes that a line of /proc/meminfo adds to the memory of the kernel. The bytes of
+ * MemTotal are positive, free memory and the memory of files and processes are negative, and
+ * other lines are 0.
  */
 static int64_t kernels_own(const char *line)
 {
@@ -187,8 +193,8 @@ static void drop_caches(void)
 /*
  * bench_kernel_memory - returns the bytes that the kernel itself uses: memory that is neither
  * free nor used by a file or a process. This includes memory that has no line in /proc/meminfo,
- * such as pages that a socket holds. The function waits for memory that is freed later, for
- * instance after a grace period of RCU.
+ * such as pages that a socket holds. The function first waits for a second, because some memory
+ * is freed late, for instance after a grace period of RCU.
  */
 uint64_t bench_kernel_memory(void)
 {

@@ -16,7 +16,7 @@ static struct rdma_event_channel *events;
 static struct rdma_cm_id *listener;
 static struct rdma_addrinfo *info;
 
-/* Receives the next event, which must be @want. Return: its identifier. */
+/* Waits for the next event, which must be @want. Return: the rdma_cm_id of the event. */
 static struct rdma_cm_id *expect(enum rdma_cm_event_type want)
 {
 	struct rdma_cm_event *e;
@@ -91,7 +91,9 @@ void conn_make(struct conn *c, struct ibv_qp_init_attr_ex *near, struct ibv_qp_i
 	expect(RDMA_CM_EVENT_ESTABLISHED);
 }
 
-/* Creates a completion queue, and attributes of a queue pair that uses it. */
+/*
+ * Creates a completion queue. Return: attributes of a queue pair that uses the completion queue.
+ */
 static struct ibv_qp_init_attr_ex own_attr(struct ibv_pd *pd)
 {
 	struct ibv_qp_init_attr_ex attr = qp_attr(pd, cq_make(pd->context, 2 * DEPTH, NULL), DEPTH);
@@ -129,7 +131,7 @@ void conn_drop(struct conn *c)
 	if (!c->up)
 		return;
 	c->up = false;
-	/* this may fail, because an end that has failed is disconnected already */
+	/* rdma_disconnect() may fail, because an end that has failed is disconnected already */
 	rdma_disconnect(c->near);
 	rdma_disconnect(c->far);
 	expect(RDMA_CM_EVENT_DISCONNECTED);

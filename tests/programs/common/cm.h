@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Connections of a process to itself, so that it has both ends; and requests on them. */
+/* Connections of a process to itself, so that the process has both ends; and their requests. */
 #ifndef CM_H
 #define CM_H
 
@@ -23,17 +23,26 @@ struct conn {
 	bool up;
 };
 
-/* Listens at @address of a link. Return: the link's device; its async events don't block. */
+/*
+ * Listens at @address of a link. Return: the context of the link's device. ibv_get_async_event()
+ * of this context does not block.
+ */
 struct ibv_context *cm_open(const char *address, const char *port);
 void cm_close(void);
 
 /* Creates queue pairs with these attributes, and connects them. */
 void conn_make(struct conn *c, struct ibv_qp_init_attr_ex *near, struct ibv_qp_init_attr_ex *far);
 
-/* If @c is not up, connects two queue pairs in these domains. Each has a new completion queue. */
+/*
+ * If @c is not up, connects two queue pairs in the protection domains @near and @far. Each queue
+ * pair gets a new completion queue.
+ */
 void conn_open(struct conn *c, struct ibv_pd *near, struct ibv_pd *far);
 
-/* If @c is up, ends it, acknowledges all events of the device, and destroys both queue pairs. */
+/*
+ * If @c is up, disconnects, acknowledges all asynchronous events of the device, and destroys both
+ * queue pairs, their rdma_cm_ids, and the completion queues that conn_open() has created.
+ */
 void conn_drop(struct conn *c);
 
 struct ibv_qp_init_attr_ex qp_attr(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t depth);
@@ -49,7 +58,7 @@ void cq_drop(struct ibv_cq *cq);
 void post_request(struct ibv_qp *qp, enum ibv_wr_opcode op, struct ibv_sge *sge, uint64_t addr,
 		  uint32_t rkey);
 
-/* Polls until @n completions have arrived. Without them, the program fails. */
+/* Polls until @n completions have arrived. If some do not arrive in time, ends the program. */
 void reap(struct ibv_cq *cq, struct ibv_wc *wc, int n);
 
 #endif

@@ -11,8 +11,8 @@
 
 #include "patience.h"
 
-#define LATE	1000	/* most milliseconds that one step counts without a clock file */
-#define SOON	20	/* milliseconds before the clock file is read again */
+#define LATE	1000	/* most milliseconds that step() counts without a clock file */
+#define SOON	20	/* least milliseconds between two reads of the clock file */
 #define SLICE	200	/* most milliseconds of one poll() in patient_poll() */
 
 static uint64_t now_ms(void)
@@ -23,7 +23,10 @@ static uint64_t now_ms(void)
 	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
 }
 
-/* Reads the clock file until two reads agree: the writer may be in the middle of an update. */
+/*
+ * Reads the clock file until two reads agree, because the writer may be in the middle of an
+ * update. Return: false if there is no file, or if the file cannot be read.
+ */
 static bool read_file(uint64_t *ms)
 {
 	static int fd = -2;
@@ -45,7 +48,10 @@ static bool read_file(uint64_t *ms)
 	return true;
 }
 
-/* Return: the milliseconds to add to the sum. Only one thread at a time may call this. */
+/*
+ * Return: milliseconds that the sum of running_ms() grows. Only one thread at a time may call
+ * this.
+ */
 static uint64_t step(void)
 {
 	static uint64_t looked, told;	/* system clock and clock file at the last step */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Time limits for events that have to happen. A program waits as long as there is progress, and
- * then for some seconds in which this machine runs. Normal clocks are not enough: a processor of
- * a virtual machine may stand still for minutes, together with the tasks bound to it, and a busy
- * machine may need minutes for work that other machines do at once.
+ * Time limits for events that have to happen. A program waits as long as there is progress. A
+ * wait fails when there was no progress for some seconds in which this machine ran. Normal clocks
+ * are not enough: a processor of a virtual machine may stand still for minutes, together with the
+ * tasks bound to this processor, and a busy machine may need minutes for work that other machines
+ * do at once.
  */
 #ifndef PATIENCE_H
 #define PATIENCE_H
@@ -15,13 +16,13 @@
 /**
  * running_ms() - milliseconds in which all processors ran
  *
- * Reads the file $IWT_CLOCK, which iwt_patient writes. Without this file, it adds up the time
- * between calls, but at most one second for each call. The first call returns 0. Any thread may
- * call it.
+ * Reads the file $IWT_CLOCK, which iwt_patient writes. Without this file, the function adds up
+ * the time between its calls, but at most one second for each call. The first call returns 0. Any
+ * thread may call this function.
  */
 uint64_t running_ms(void);
 
-/* The state of a wait. All zero: the wait has not begun. */
+/* The state of a wait. If all fields are zero, the wait has not begun. */
 struct patience {
 	bool begun, over;
 	uint64_t since;		/* running_ms() at the last progress */
@@ -30,23 +31,27 @@ struct patience {
 
 /**
  * patient() - may the caller go on waiting?
- * @moved: the caller's count of expected events, or of steps towards them. A value that differs
- *	from the last one is progress, and the wait begins again.
+ * @p: state of the wait
+ * @seconds: time limit, by running_ms(), in which @moved must change
+ * @moved: the caller's count of expected events, or of steps towards these events. If @moved
+ * differs
+ *	from the value of the previous call, there was progress, and the time limit begins again.
  *
- * Return: true until @moved has been the same for @seconds of running_ms(). Then the function
- *	prints a time-out on standard error.
+ * Return: true until the time limit expires. Then false, and the first such call prints a
+ * time-out
+ *	on standard error.
  */
 bool patient(struct patience *p, unsigned int seconds, uint64_t moved);
 
 /*
- * Like alarm(): sends SIGALRM when @moved() has been the same for @seconds. If @moved is NULL,
- * sends the signal after @seconds.
+ * Like alarm(): sends SIGALRM when @moved() has returned the same value for @seconds seconds of
+ * running_ms(). If @moved is NULL, sends the signal after @seconds seconds.
  */
 void patient_alarm(unsigned int seconds, uint64_t (*moved)(void));
 
 /*
- * Like poll(), but waits for @ms of running_ms(). A wait of less than a second is a wait for an
- * event that must not happen, and uses the normal clock.
+ * Like poll(), but measures @ms by running_ms(). If @ms is less than 1000, the caller waits for
+ * an event that must not happen, and poll() measures @ms by the normal clock.
  */
 int patient_poll(struct pollfd *fds, nfds_t n, int ms);
 

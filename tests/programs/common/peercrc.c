@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The CRC32c function of tests/peer (crc32c.py) in C, because Python is too slow. */
+/* CRC32c for crc32c.py of tests/peer, because a function in Python would be too slow. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reads how many pages this process has pinned, as counted by the kernel. */
+/* Reads the kernel's count of the pages that this process has pinned. */
 #ifndef PINNED_H
 #define PINNED_H
 

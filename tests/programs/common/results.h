@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Ends the program after a fatal error. Prints @what and errno. Any thread may call it. */
+/* Prints @what and the text of errno, and ends the program. Any thread may call this function. */
 void die(const char *what) __attribute__((noreturn));
 
 /* Prints a result. Return: @good */
