@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Chooses which allocation fails.
+ * Chooses which allocation fails. The kernel offers two ways.
  *
- * Two ways exist. The file /proc/thread-self/fail-nth lets the n-th allocation fail in the
- * context of the caller. In any context, of any task, softirq or interrupt, failslab and
- * fail_page_alloc let every interval-th allocation fail. The kernel counts these allocations, but
- * nobody can read or set its count. The count begins at 0, and after a failure it equals the
- * interval. So to let the n-th allocation from now on fail, this program sets the interval to the
- * count plus n. If a step makes fewer than n allocations, this process makes more allocations
- * until one fails, and then knows the count again. A file keeps the count from one run of this
- * program to the next. If the kernel supports it, only allocations with an address of a given
- * range on their stack fail; other allocations are not counted either.
+ * The file /proc/thread-self/fail-nth lets the n-th allocation of the calling thread fail.
+ *
+ * failslab and fail_page_alloc let every interval-th allocation fail, in the context of any task,
+ * softirq or interrupt. The kernel counts these allocations, but no program can read or set the
+ * kernel's count. The count begins at 0, and is equal to the interval after a failure. Therefore
+ * this program sets the interval to the count plus n, to let the n-th allocation from now on
+ * fail. If a step makes fewer than n allocations, this process makes more allocations until one
+ * fails; then the count is known again. A file keeps the count from one run of this program to
+ * the next.
+ *
+ * If the kernel can check the stack of an allocation, only allocations with an address of a given
+ * range on the stack fail. The kernel does not count the other allocations.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,11 +32,11 @@ enum { SLAB, PAGE, KINDS };
 
 static const char * const names[KINDS] = { "failslab", "fail_page_alloc" };
 
-/* Files that are written while allocations may fail are opened in advance. */
+/* Descriptors of files that are written while allocations may fail, so they are opened before. */
 static struct kind {
 	int probability, interval, times, task_filter;
-	unsigned long count;
-	unsigned long armed;	/* the interval */
+	unsigned long count;	/* the kernel's count */
+	unsigned long armed;	/* the interval that iwt_arm() has set, or 0 */
 } kinds[KINDS];
 static int fail_nth, make_it_fail;
 static enum iwt_where now;
@@ -64,7 +67,10 @@ static void put(int fd, unsigned long value)
 		iwt_die("a file of fault injection");
 }
 
-/* Returns how many allocations may still fail; 0 also if an allocation of open() fails. */
+/*
+ * Returns how many allocations may still fail. Returns 0, too, if open() fails by a lack of
+ * memory.
+ */
 static unsigned long times(const struct kind *k)
 {
 	char path[100], line[24] = "";
@@ -162,7 +168,10 @@ static void allow_range(unsigned long from, unsigned long to)
 	}
 }
 
-/* Only allocations by code from @from to @to, or by functions called from there, may fail. */
+/*
+ * Lets only allocations fail that code at the addresses @from to @to makes, or functions that it
+ * calls.
+ */
 void iwt_only(unsigned long from, unsigned long to)
 {
 	only_from = from;
@@ -201,7 +210,7 @@ static unsigned int left_of_nth(void)
 	return strtoul(line, NULL, 10);
 }
 
-/* Lets the @n-th allocation from now on fail. With 0, no allocation fails. */
+/* Lets the @n-th allocation from now on fail. If @n is 0, no allocation fails. */
 void iwt_arm(unsigned int n)
 {
 	struct kind *k = anywhere();
@@ -218,7 +227,7 @@ void iwt_arm(unsigned int n)
 	put(k->probability, 100);
 }
 
-/* Allocates slabs and pages, more than the kernel keeps in its caches. */
+/* Makes some allocations of slabs and of pages. */
 static void burn(void)
 {
 	static char page[4096];
@@ -233,7 +242,10 @@ static void burn(void)
 	close(fds[1]);
 }
 
-/* Finds the kernel's count after a step that made fewer allocations than armed. */
+/*
+ * Makes allocations until one fails, so that the kernel's count is known. Called after a step in
+ * which no allocation has failed.
+ */
 static void find_count(struct kind *k)
 {
 	bool all = !only_from && only_to == ~0ul;
@@ -255,7 +267,7 @@ static void find_count(struct kind *k)
 		iwt_die("counting allocations");
 }
 
-/* Lets no allocation fail from now on. Return: has one failed? */
+/* Lets no allocation fail from now on. Return: true if one has failed since iwt_arm(). */
 bool iwt_disarm(void)
 {
 	struct kind *k = anywhere();
@@ -281,7 +293,10 @@ bool iwt_disarm(void)
 	return failed;
 }
 
-/* Until iwt_resume(), allocations of this thread neither fail nor are counted. */
+/*
+ * With IWT_CALLER, allocations neither fail nor are counted until iwt_resume(). Return: the
+ * argument for iwt_resume().
+ */
 unsigned int iwt_pause(void)
 {
 	unsigned int left;

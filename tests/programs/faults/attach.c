@@ -131,7 +131,10 @@ static bool completes(struct end *e)
 	return n == 1 && !wc.status;
 }
 
-/* Sends a message from the initiator, because MPA requires the initiator to send first. */
+/*
+ * Sends a message from the initiator, because MPA requires the initiator to send first. Return:
+ * 0, -1 or IWT_WRONG.
+ */
 static int message(void)
 {
 	static char want[sizeof(ends[0].buf)];
@@ -162,7 +165,10 @@ static void ready(void)
 		iwt_die("two ends");
 }
 
-/* Attaches both ends. This thread runs the end @mine, whose @n-th allocation fails. */
+/*
+ * Attaches both ends, and sends a message. This thread attaches ends[@mine], and the @n-th
+ * allocation of this thread fails.
+ */
 static int attach(int mine, unsigned int n)
 {
 	struct end *e = &ends[mine];
@@ -188,7 +194,7 @@ static int attach(int mine, unsigned int n)
 int iwt_attach_initiator(unsigned int n) { return attach(0, n); }
 int iwt_attach_responder(unsigned int n) { return attach(1, n); }
 
-/* Attaches both ends and exchanges a message. The caller has called iwt_arm() before. */
+/* Attaches both ends, and sends a message. The caller has called iwt_arm() before. */
 int iwt_attach_both(void)
 {
 	pthread_t other;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Steps of iwt_faults: connections of this process to itself. Each attempt has a number, which is
- * its private data. By this number, late events of an earlier attempt are recognised.
+ * the private data of its request. By this number the program recognises a late request of an
+ * earlier attempt.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,14 +16,17 @@
 #include "patience.h"
 
 #define PORT		7479
-#define WAIT		60000	/* milliseconds for events that must come */
+#define WAIT		60000	/* milliseconds to wait for an event that must arrive */
 #define PIECE		49152
 
 static struct rdma_event_channel *events, *asked;
 static struct rdma_cm_id *listener;
 static uint32_t attempt;
 
-/* One end and its memory: data arrive in @in, and are sent or read by the peer from @out. */
+/*
+ * One end and its memory. Messages and the data of Reads arrive in @in. This end sends @out, and
+ * the peer reads @out.
+ */
 static struct side {
 	struct rdma_cm_id *id;
 	struct ibv_mr *mr;
@@ -30,7 +34,10 @@ static struct side {
 } active, passive;
 static bool connected;
 
-/* Finds the device. Both libraries read the list of devices when they are first used. */
+/*
+ * Finds the device. At their first use, which is here, libibverbs and librdmacm read the list of
+ * devices. So the link must exist, and no allocation may fail.
+ */
 void iwt_look(void)
 {
 	struct ibv_device **d = ibv_get_device_list(NULL);
@@ -62,7 +69,10 @@ static bool due(struct rdma_event_channel *c, int ms)
 	return patient_poll(&p, 1, ms) == 1;
 }
 
-/* Handles a request. Keeps its identifier if it is of this attempt, else destroys it. */
+/*
+ * Handles a request. If the request belongs to this attempt, stores its rdma_cm_id in @passive
+ * and returns true; otherwise destroys the rdma_cm_id.
+ */
 static bool take_request(struct rdma_cm_event *e)
 {
 	struct rdma_cm_id *id = e->id;
@@ -81,7 +91,7 @@ static bool take_request(struct rdma_cm_event *e)
 
 /*
  * Waits for an event, and skips requests of earlier attempts. Return: the event's type, or -1 if
- * none arrives within @ms. @status: the event's status, or NULL
+ * no event arrives within @ms milliseconds. @status: receives the event's status; may be NULL
  */
 static int next(struct rdma_event_channel *c, int ms, int *status)
 {
@@ -178,7 +188,7 @@ static int awaited(int type)
 	return -1;
 }
 
-/* Creates an active end with a queue pair. Releases everything if a step fails. */
+/* Creates an active end with a queue pair. If this fails, releases everything and returns -1. */
 int iwt_resolve(void)
 {
 	struct sockaddr_in a = at(iwt_address, PORT);
@@ -331,7 +341,10 @@ static int post(struct side *s, enum ibv_wr_opcode op, const struct side *to, ui
 	return ibv_post_send(s->id->qp, &wr, &bad) ? -1 : 0;
 }
 
-/* Waits for one completion. Return: 0 if it was successful. */
+/*
+ * Waits for one completion. Return: 0 if the request succeeded, -1 if it failed, IWT_WRONG if no
+ * completion arrived.
+ */
 static int done(struct ibv_cq *cq)
 {
 	struct ibv_wc wc;
@@ -357,7 +370,9 @@ static int wrong(const char *what)
 	return IWT_WRONG;
 }
 
-/* Waits until a Write and a Send after it complete, and checks the data of the Write. */
+/*
+ * Waits until a Write and the Send behind the Write complete, and checks the data of the Write.
+ */
 static int arrives(struct side *from, struct side *to, uint32_t seed)
 {
 	int rc;
@@ -389,7 +404,7 @@ static int both_ways(void)
 	return rc ?: reads(&active, &passive, 2) ?: reads(&passive, &active, 1);
 }
 
-/* Exchanges data over a new connection while an allocation fails. No data may be lost. */
+/* Exchanges data over a new connection while the @n-th allocation fails. No data may be lost. */
 int iwt_post(unsigned int n)
 {
 	int rc;
@@ -405,7 +420,10 @@ int iwt_post(unsigned int n)
 
 /* ---- a peer with a plain TCP socket ---- */
 
-/* Connects, sends a part of a Request, and ends the stream. The device must also end it. */
+/*
+ * Connects, sends a part of a Request, and ends its direction of the stream. The device must end
+ * the other direction.
+ */
 int iwt_knock(void)
 {
 	struct sockaddr_in a = at(iwt_address, PORT);

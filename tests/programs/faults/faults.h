@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Which allocations fail */
+/* Which allocations may fail */
 enum iwt_where {
-	IWT_CALLER,	/* of slabs and pages, in kernel code that this thread runs */
-	IWT_SLABS,	/* of slabs, in any context */
-	IWT_PAGES,	/* of pages, in any context */
+	IWT_CALLER,	/* allocations of slabs and pages that this thread makes in the kernel */
+	IWT_SLABS,	/* allocations of slabs in any context */
+	IWT_PAGES,	/* allocations of pages in any context */
 };
 
 /* Result of a step that did something wrong. Other results: 0, or -1 with an error in errno. */

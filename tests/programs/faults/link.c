@@ -18,7 +18,7 @@
 
 /* ---- the module ---- */
 
-/* Returns the file of the module, whether the module is loaded or not. */
+/* Returns the path of the module's file. The module need not be loaded. */
 static const char *module_file(void)
 {
 	static char path[512];
@@ -61,9 +61,10 @@ static int load(const char *parameters)
 int iwt_module_load(void) { return load(""); }
 
 /*
- * Returns the number of the first allocation of the module that may fail. The earlier allocations
- * belong to the kernel, which makes them before it reads the module's parameters. Among them are
- * those of trace events, for which the kernel prints a warning if there is no memory.
+ * Returns the number of the first allocation that may fail while the module is loaded. The kernel
+ * itself makes the earlier allocations, before it reads the module's parameters. Some of them are
+ * for trace events; if such an allocation fails, the kernel prints a warning. To count the
+ * earlier allocations, this function loads the module with a wrong parameter.
  */
 unsigned int iwt_module_first(void)
 {
@@ -116,7 +117,8 @@ static int netlink(void)
 
 /*
  * Sends a request. The answer only reports success or an error. If the kernel has no memory for
- * the answer, it sends none, although it may have fulfilled the request.
+ * the answer, the kernel sends no answer, although it may have fulfilled the request. Return: 0
+ * if the answer reports success, otherwise -1.
  */
 static int request(struct nlmsghdr *h)
 {
@@ -140,7 +142,10 @@ static int request(struct nlmsghdr *h)
 	return e->error ? -1 : 0;
 }
 
-/* Does the device exist? A request may be fulfilled, although its answer is lost. */
+/*
+ * Return: true if the device exists. A request may have been fulfilled, although its answer is
+ * lost.
+ */
 static bool is_there(const char *name)
 {
 	int error = errno;
@@ -167,7 +172,7 @@ static int add_on(const char *name, const char *ndev)
 	text(&m.h, RDMA_NLDEV_ATTR_NDEV_NAME, ndev);
 	rc = request(&m.h);
 	left = iwt_pause();
-	/* the core returns ENFILE if the name is in use */
+	/* RDMA core returns ENFILE if the name is in use */
 	if (rc && errno != EEXIST && errno != ENFILE && is_there(name))
 		rc = 0;
 	iwt_resume(left);
@@ -185,7 +190,7 @@ static int del(const char *name)
 int iwt_link_add(void) { return add_on(iwt_link, iwt_netdev); }
 int iwt_link_del(void) { return del(iwt_link); }
 
-/* Deletes the link in this thread. */
+/* Deletes the link in this thread, so that the allocations of the deletion may fail. */
 int iwt_link_drop(void)
 {
 	union message m = {
@@ -214,10 +219,10 @@ int iwt_link_drop(void)
 }
 
 /*
- * Returns the number of allocations that creating a link makes until the core checks the link's
- * name. The core itself makes the later allocations, and leaks memory if those for the tables of
- * uverbs fail. To count, this function creates a second link with the same name, which fails at
- * this check.
+ * Returns the number of allocations during the creation of a link, before RDMA core checks the
+ * link's name. RDMA core itself makes the later allocations, and leaks memory if the allocations
+ * for the tables of uverbs fail. To count, this function tries to create a second link of the
+ * same name; this fails at the check of the name.
  */
 unsigned int iwt_link_most(void)
 {

@@ -3,18 +3,21 @@
  * iwt_faults LINK NETDEV ADDRESS [STRIDE]: lets allocations of the kernel fail.
  *
  * Loads the module, creates a link and objects of each kind, and connects to itself over ADDRESS,
- * an address of NETDEV. Each of these steps is repeated: first the step's first allocation fails,
- * then its second, and so on, until the step has no more allocations. If an allocation fails, the
- * step must fail with an error or work without the memory, and must leave nothing behind; the
- * kernel's checkers and the lab's gate check this. Afterwards the step must succeed. In the first
- * mode, allocations fail that this thread makes in the kernel. In the other modes ("anywhere"),
- * allocations fail that any context makes while the step runs: workers, softirqs, and the
- * programs of an otherwise idle machine. With a STRIDE of s, only every s-th allocation after the
- * first 8 fails; this applies to the modes "anywhere" and to loading the module. Results in TAP.
+ * an address of NETDEV. Each of these steps is repeated: at first the step's first allocation
+ * fails, then its second allocation, and so on, until the step has no more allocations. If an
+ * allocation fails, the step must either fail with an error or succeed without the memory. In
+ * both cases the step must leave nothing behind; the kernel's checkers and the gate of the
+ * laboratory check this. Afterwards the step must succeed.
  *
- * With IWT_FAULTS_VERBOSE=2 the kernel reports where each allocation is. With
- * IWT_FAULTS_ONLY=TEXT only steps whose names contain TEXT are tested, and the steps that they
- * need are run.
+ * In the first mode, only allocations fail that this thread makes in the kernel. In the other
+ * modes ("anywhere"), allocations in any context fail while the step runs: in workers, in
+ * softirqs, and in the other programs of the machine, which is idle apart from the test. With a
+ * STRIDE of s, only every s-th allocation after the first 8 fails; this applies to the modes
+ * "anywhere" and to loading the module. The results are printed in TAP.
+ *
+ * With IWT_FAULTS_VERBOSE=2 the kernel reports the call trace of each allocation that fails. With
+ * IWT_FAULTS_ONLY=TEXT, allocations fail only in steps whose names contain TEXT; the steps that
+ * other steps need are executed without failures.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +28,7 @@
 #include "faults.h"
 
 #define MOST	3000	/* maximum number of allocations of one step */
-#define DENSE	8	/* number of first allocations that fail whatever the stride is */
+#define DENSE	8	/* the first so many allocations of a step fail with any stride */
 
 const char *iwt_link, *iwt_netdev, *iwt_address;
 static unsigned int n_tests, n_bad, stride = 1;
@@ -44,15 +47,15 @@ static const struct {
 struct step {
 	const char *what;
 	int (*make)(void);
-	int (*make_n)(unsigned int n);	/* calls iwt_arm() itself */
+	int (*make_n)(unsigned int n);	/* like @make, but calls iwt_arm(@n) itself */
 	int (*undo)(void);
-	unsigned int modes;
+	unsigned int modes;		/* bits: CALLER, SLABS, PAGES */
 	bool stay;			/* the following steps use the result of this step */
 	bool needed;			/* other steps need this step */
 	bool many;			/* many allocations, few of them in the driver */
 	unsigned int (*first)(void);	/* number of the first allocation to fail; NULL: 1 */
 	unsigned int (*most)(void);	/* number of the last allocation; NULL: MOST */
-	void (*before)(void);
+	void (*before)(void);		/* called before the attempts; no allocation fails */
 };
 
 static void no_crc(void)
@@ -130,7 +133,10 @@ static const struct step steps[] = {
 	  .before = no_crc },
 };
 
-/* Makes one attempt in which the @n-th allocation fails. @failed: has an allocation failed? */
+/*
+ * Makes one attempt in which the @n-th allocation fails. Sets @failed to false if there were
+ * fewer allocations. Return: the result of the step.
+ */
 static int attempt(const struct step *s, unsigned int n, bool *failed)
 {
 	int rc;
@@ -158,8 +164,9 @@ struct tally {
 };
 
 /*
- * Makes one attempt with a fault, and undoes it. If the attempt failed, makes another one without
- * a fault, which must succeed. Return: the mistake, or NULL.
+ * Makes one attempt in which the @n-th allocation fails, and undoes the step. If the attempt
+ * failed, makes another attempt without a failing allocation, which must succeed. Return:
+ * description of the error of the kernel, or NULL.
  */
 static const char *one(const struct step *s, unsigned int n, bool *failed, struct tally *t)
 {
@@ -187,7 +194,7 @@ static const char *one(const struct step *s, unsigned int n, bool *failed, struc
 
 static void report(const struct step *s, unsigned int mode, const struct tally *t, const char *why)
 {
-	/* an allocation gets a page from the system only when caches have none */
+	/* an allocation of a slab needs a page only if the caches of slabs are empty */
 	const char *none = !t->fails && !why ? " # SKIP no page of the system was used" : "";
 
 	printf("%sok %u - %s: %u %s fail%s\n", why ? "not " : "", ++n_tests, s->what, t->fails,
@@ -197,7 +204,7 @@ static void report(const struct step *s, unsigned int mode, const struct tally *
 	n_bad += !!why;
 }
 
-/* Lets one allocation after another fail. Return: the mistake, or NULL. */
+/* Lets one allocation of the step after another fail. Return: as one(). */
 static const char *all(const struct step *s, unsigned int mode, struct tally *t)
 {
 	bool anywhere = 1u << mode & ANYWHERE, failed = true;
@@ -209,7 +216,9 @@ static const char *all(const struct step *s, unsigned int mode, struct tally *t)
 	most = s->most ? s->most() : MOST;
 	while (!why && n <= most && calm < (anywhere ? 2 : 1)) {
 		why = one(s, n, &failed, t);
-		/* "anywhere" twice: two processors may have disturbed each other's count */
+		/*
+		 * "anywhere": two attempts without failure; processors disturb each other's count
+		 */
 		calm = failed ? 0 : calm + 1;
 		if (failed)
 			n += some && n >= DENSE ? stride : 1;
@@ -226,7 +235,7 @@ static void try(const struct step *s, unsigned int mode)
 
 	iwt_aim(modes[mode].where);
 	why = all(s, mode, &t);
-	/* the first number may be too large if the kernel's caches were empty */
+	/* if the kernel's caches were empty, first() may have counted too many allocations */
 	if (!why && !t.fails && s->first)
 		why = all(s, mode, &t);
 	if (!why && !t.fails && 1u << mode != PAGES)

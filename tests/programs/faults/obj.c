@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Steps of iwt_faults: objects of verbs, and variants of each. */
+/* Steps of iwt_faults: objects of verbs, each in several variants. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -172,7 +172,10 @@ int iwt_make_mr_odp(unsigned int n)
 	return rc ? -1 : 0;
 }
 
-/* Registers a dma-buf, which the driver must pin. After an error, no use of it remains. */
+/*
+ * Registers a dma-buf, which the driver must pin. After an error the driver must have released
+ * the dma-buf completely.
+ */
 int iwt_make_mr_dmabuf(unsigned int n)
 {
 	struct iwt_dmabuf_make m = { .size = 4 * 4096, .flags = IWT_DMABUF_MOVES };
@@ -195,7 +198,7 @@ int iwt_make_mr_dmabuf(unsigned int n)
 int iwt_make_mw(void) { mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2); return mw ? 0 : -1; }
 int iwt_free_mw(void) { return ibv_dealloc_mw(mw); }
 
-/* Changes a region of one page to a larger one. Its key must change, unless the call fails. */
+/* Makes a region of one page larger. The key of the region must change, unless the call fails. */
 int iwt_rereg_mr(unsigned int n)
 {
 	uint32_t key;

@@ -8,7 +8,10 @@
 #include "hostile.h"
 #include "patience.h"
 
-/* Waits until the raw request completes with an error. Return: its status. */
+/*
+ * Waits for the completion of the request @id, which must report an error. Return: the status of
+ * the completion.
+ */
 static int must_fail(struct conn *c, uint64_t id, const char *what)
 {
 	struct ibv_wc wc;
@@ -40,7 +43,9 @@ static void must_be_in_error(struct conn *c, const char *what)
 
 void iwt_opcodes(void)
 {
-	/* the third operation is invalid here, because it cannot carry data */
+	/*
+	 * SEND_WITH_IMM is invalid here, because it cannot carry data besides the immediate data
+	 */
 	static const uint8_t op[] = { IWT_WR_READ_WITH_INV, IWT_WR_REG_MR,
 				      IWT_WR_SEND_WITH_IMM,
 				      IWT_WR_MASKED_FETCH_ADD,
@@ -92,7 +97,10 @@ void iwt_counts(void)
 	}
 }
 
-/* The result needs exactly one element, which must not refer to kernel memory. */
+/*
+ * An atomic operation needs exactly one element for its result. The element must have at least
+ * eight bytes and must not refer to kernel memory.
+ */
 void iwt_atomics(void)
 {
 	static const struct {
@@ -136,7 +144,9 @@ void iwt_atomics(void)
 	}
 }
 
-/* Uses addresses that are not the process's, with the kernel's key or the process's key. */
+/*
+ * Sends memory that does not belong to the process, with the kernel's key and with its own key.
+ */
 void iwt_kernel_memory(void)
 {
 	static const uint64_t addr[] = {
@@ -149,7 +159,7 @@ void iwt_kernel_memory(void)
 	for (i = 0; i < sizeof(addr) / sizeof(addr[0]) * 2; i++) {
 		for (j = 0; j < sizeof(op); j++) {
 			struct conn *c = iwt_dial(true);
-			/* even @i: the kernel's key; odd @i: the process's key, out of bounds */
+			/* even @i: the kernel's key (0); odd @i: the key of a region elsewhere */
 			struct iwt_sge sge = { addr[i / 2], 64,
 					       i % 2 ? c->mr->lkey : 0 };
 			struct iwt_send_wqe w = {
@@ -166,7 +176,10 @@ void iwt_kernel_memory(void)
 	}
 }
 
-/* Like iwt_kernel_memory(), but in receives. The peer answers every message. */
+/*
+ * Like iwt_kernel_memory(), but the addresses and keys are in receives. The peer answers every
+ * message, so the kernel uses these receives.
+ */
 void iwt_kernel_receives(void)
 {
 	static const struct { uint32_t num, lkey; uint64_t addr; } k[] = {
@@ -180,7 +193,7 @@ void iwt_kernel_receives(void)
 		struct conn *c = iwt_dial(true);
 		struct ibv_wc wc;
 
-		/* the first two entries contain receives that are not used yet */
+		/* change the two receives that iwt_dial() has posted */
 		for (n = 0; n < 2; n++) {
 			uint32_t idx = iwt_ctl(&c->rq)->cons + n;
 			struct iwt_recv_wqe *w = iwt_slot(&c->rq, idx, WRS * 4);
@@ -188,7 +201,9 @@ void iwt_kernel_receives(void)
 
 			w->num_sge = k[i].num;
 			*sge = (struct iwt_sge) { k[i].addr, 4096, k[i].lkey };
-			/* if the number of elements is wrong, the first element is correct */
+			/*
+			 * in rows with a wrong number of elements, the first element is correct
+			 */
 			if (k[i].addr == 1)
 				*sge = (struct iwt_sge) { (uintptr_t)c->buf,
 							  4096, c->mr->lkey };
@@ -278,7 +293,9 @@ void iwt_fuzz(void)
 
 		pthread_create(&t, NULL, scribble, c);
 		for (i = 0; i < 400; i++) {
-			/* not by the provider: the random values would confuse it, too */
+			/*
+			 * do not use the provider: the random values would confuse the provider
+			 */
 			iwt_doorbell(c);
 			if (i % 4 == 0)
 				ibv_req_notify_cq(c->cq, i % 8 == 0);
@@ -290,7 +307,7 @@ void iwt_fuzz(void)
 	}
 }
 
-/* A thread that changes fields of good work requests after the doorbell. */
+/* A thread that changes fields of correct work requests while the kernel processes them. */
 static void *flip(void *arg)
 {
 	struct conn *c = arg;

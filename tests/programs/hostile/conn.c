@@ -18,7 +18,10 @@
 #define MAPPINGS	2000
 static struct ring known[MAPPINGS];
 
-/* Finds shared mappings of the device that are not in @old. Return: their number. */
+/*
+ * Stores at most @max shared mappings of the device in @r, except the mappings in @old. Return:
+ * the number of stored mappings.
+ */
 static int mappings(struct ring *r, int max, const struct ring *old, int n_old)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -178,7 +181,7 @@ void iwt_resolve(struct conn *c)
 	rdma_freeaddrinfo(ai);
 }
 
-/* Return: 0 or an errno value. After 0, an event follows. */
+/* Begins to connect. Return: 0 if an event will report the result, or an errno value. */
 int iwt_connect(struct conn *c)
 {
 	struct rdma_conn_param param = { .responder_resources = 4,
@@ -187,7 +190,10 @@ int iwt_connect(struct conn *c)
 	return rdma_connect(c->id, &param) ? errno : 0;
 }
 
-/* Connects to the tame peer. The address must be resolved, and the objects must exist. */
+/*
+ * Connects to the tame peer (peer.c). The caller has called iwt_resolve() and iwt_make_objects()
+ * before.
+ */
 void iwt_establish(struct conn *c)
 {
 	struct rdma_cm_event *ev;
@@ -202,7 +208,10 @@ void iwt_establish(struct conn *c)
 	rdma_ack_cm_event(ev);
 }
 
-/* Makes a connection to the tame peer. If @look is set, also finds its rings. */
+/*
+ * Makes a connection to the tame peer (peer.c). If @look is set, also finds the rings of the
+ * connection.
+ */
 struct conn *iwt_dial(bool look)
 {
 	struct conn *c = calloc(1, sizeof(*c));
@@ -225,7 +234,10 @@ struct conn *iwt_dial(bool look)
 	return c;
 }
 
-/* Posts by the uverbs command for devices without rings. Return: 0 or an errno value. */
+/*
+ * Posts work requests by the command POST_SEND of uverbs, which is for devices whose queues are
+ * not mapped. Return: 0 or an errno value.
+ */
 int iwt_post_command(struct conn *c, uint32_t n, uint32_t sges, uint32_t wqe_size)
 {
 	struct {
@@ -255,7 +267,10 @@ int iwt_post_command(struct conn *c, uint32_t n, uint32_t sges, uint32_t wqe_siz
 	return write(c->id->verbs->cmd_fd, &req, len) < 0 ? errno : 0;
 }
 
-/* Calls a method of the device on @handle, with @n words of flags. Return: 0 or errno */
+/*
+ * Calls a method of the driver for the object @handle. @n: number of words (0 to 3) that the
+ * flags attribute contains. Return: 0 or an errno value.
+ */
 int iwt_method(struct conn *c, uint16_t object, uint16_t method, uint32_t handle,
 	       int n, uint32_t flags)
 {
@@ -301,7 +316,7 @@ void *iwt_slot(const struct ring *r, uint32_t idx, uint32_t entries)
 	return r->at + r->first + (size_t)(idx % entries) * r->stride;
 }
 
-/* Posts a raw send work request, and rings the doorbell. */
+/* Writes a send work request with @n elements into the ring, and rings the doorbell. */
 void iwt_raw(struct conn *c, const struct iwt_send_wqe *w,
 		const struct iwt_sge *sge, int n)
 {

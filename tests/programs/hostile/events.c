@@ -8,12 +8,15 @@
 
 #include "hostile.h"
 
-/* More events than any device allows to wait, and more than fit into a page */
+/* Far more than BOUND events, and more events than fit into a page of the kernel */
 #define EVENTS	2000
-/* The number of events that a process can get without a call (SECURITY.md) */
+/* A process can get so many events without a system call, or one more (SECURITY.md) */
 #define BOUND	32
 
-/* Arms the queue by the word in its ring, for any completion, and makes one completion. */
+/*
+ * Arms the completion queue for any completion, by a word in the ring of the queue. Then makes
+ * one completion.
+ */
 static void armed_completion(struct conn *c, uint64_t id)
 {
 	struct ibv_wc wc;
@@ -37,7 +40,7 @@ static int unread(struct conn *c)
 	return n;
 }
 
-/* Arms the queue many times, only by the ring, and reads no event until the end. */
+/* Arms the completion queue many times by its ring only, and reads no event until the end. */
 void iwt_arms(void)
 {
 	struct conn *c = iwt_dial(true);
@@ -46,12 +49,15 @@ void iwt_arms(void)
 	for (i = 0; i < EVENTS; i++)
 		armed_completion(c, i);
 	n = unread(c);
-	/* one more is allowed: an arm in the meantime is counted together with the last event */
+	/*
+	 * one event more is allowed: the queue may be armed again before the kernel counts an
+	 * event
+	 */
 	if (n < BOUND || n > BOUND + 1)
 		iwt_fail("%d of %d events", n, EVENTS);
 	if (!(iwt_ctl(&c->scq)->flags & IWT_RING_ARM_BY_CALL))
 		iwt_fail("the ring does not request a call");
-	/* reading the events does not help: only a call allows new events */
+	/* new events are allowed after a system call, and not after the events have been read */
 	armed_completion(c, i++);
 	if (unread(c))
 		iwt_fail("an event although no call was made");
@@ -66,7 +72,7 @@ void iwt_arms(void)
 		iwt_fail("%d of %d events after a call", n, EVENTS);
 }
 
-/* Arms the queue by calls. Each call must give one event. */
+/* Arms the completion queue by system calls. Each call must lead to one event. */
 void iwt_arms_called(void)
 {
 	struct conn *c = iwt_dial(true);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A hostile process: it writes arbitrary values into the rings that it shares with the kernel,
- * and misuses every other interface of an iw_tcp device. Each case runs in its own child process,
- * which may crash. The kernel must refuse what the case attempts, and a correct connection must
- * work afterwards.
+ *	iwt_hostile -s ADDRESS			the tame peer (peer.c)
+ *	iwt_hostile -c ADDRESS [--seed SEED]	the hostile process, TAP
+ *
+ * The hostile process writes arbitrary values into the rings that it shares with the kernel, and
+ * misuses every other interface of an iw_tcp device. Each case runs in its own child process,
+ * which may crash. The kernel must refuse every wrong request of the case, and a correct
+ * connection must work afterwards.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -23,7 +26,7 @@ uint64_t iwt_seed;
 
 uint64_t iwt_rnd(void)
 {
-	/* xorshift: threads may disturb each other here, which does no harm */
+	/* xorshift; two threads that call this function at the same time may get equal numbers */
 	iwt_seed ^= iwt_seed << 13;
 	iwt_seed ^= iwt_seed >> 7;
 	iwt_seed ^= iwt_seed << 17;

@@ -25,7 +25,7 @@ void iwt_unmap(void)
 	munmap(c->scq.at, c->scq.len);
 	for (i = 0; i < 200; i++)
 		iwt_doorbell(c);
-	/* the kernel still has its own mapping of the rings, and the peer continues as well */
+	/* meanwhile the kernel, which has its own mapping of the rings, executes the requests */
 	usleep(100000);
 }
 
@@ -46,7 +46,7 @@ void iwt_forks(void)
 		pid_t pid = fork();
 
 		if (!pid) {
-			/* the child has the descriptor, and also the rings if it inherits them */
+			/* the child inherits the descriptor of the device */
 			for (j = 0; j < 100; j++)
 				iwt_doorbell(c);
 			_exit(0);
@@ -57,9 +57,10 @@ void iwt_forks(void)
 }
 
 /*
- * Runs in a child, which has all descriptors of its parent. The child connects by the parent's
- * descriptor of rdma_cm, which serves only the process that opened it. Then the child connects by
- * a descriptor of its own, with a queue pair of its parent. The kernel must refuse both attempts.
+ * Runs in a child, which has all descriptors of its parent. The child tries to connect by the
+ * parent's descriptor of rdma_cm, but rdma_cm serves only the process that opened a descriptor.
+ * Then the child tries to connect the parent's queue pair by a new descriptor. The kernel must
+ * refuse both attempts. Return: 0 if the kernel did so.
  */
 static int connect_parents(struct conn *c)
 {
@@ -149,7 +150,7 @@ void iwt_maps(void)
 		if (p != MAP_FAILED && !(k[i].prot & PROT_EXEC))
 			iwt_fail("mapping %d was granted", i);
 	}
-	/* a correct mapping is granted any number of times */
+	/* a correct mapping may be repeated any number of times */
 	for (i = 0; i < 100; i++) {
 		p = mmap(NULL, r->len, PROT_READ, MAP_SHARED, fd, r->off);
 		if (p == MAP_FAILED)
@@ -236,7 +237,7 @@ void iwt_registrations(void)
 	none = mmap(NULL, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (ibv_reg_mr(c->pd, none, 2 * page, IBV_ACCESS_LOCAL_WRITE))
 		iwt_fail("the right to write to read-only memory was granted");
-	/* registered memory stays valid after it is unmapped */
+	/* a region stays valid after the process has unmapped its memory */
 	none = mmap(NULL, BUF, PROT_READ | PROT_WRITE, MAP_PRIVATE |
 		    MAP_ANONYMOUS, -1, 0);
 	c->mr = ibv_reg_mr(c->pd, none, BUF, IBV_ACCESS_LOCAL_WRITE);

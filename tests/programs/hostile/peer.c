@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The tame peer of a hostile process: it obeys the protocol, and answers every message. */
+/*
+ * The tame peer of a hostile process. The peer makes correct requests and answers every message.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
