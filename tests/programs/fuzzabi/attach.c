@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Steps: startup on sockets by the device's own methods. The process has both ends. */
+/* Steps: delayed startup on sockets by methods of the driver. The process has both ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -37,7 +37,7 @@ static void add_private(struct fuzz *f, struct call *c)
 		iwt_in(c, IWT_ATTR_MPA_PRIVATE_DATA, (void *)DATA, 9 + iwt_below(f, 100));
 }
 
-/* Adds queue pair, socket and parameters to a call. @param is read when the call is sent. */
+/* Adds queue pair, socket and parameters to a call. @param must be valid until iwt_send(). */
 static void add_end(struct call *c, const struct obj *qp, int fd, struct iwt_mpa_param *param)
 {
 	iwt_handle(c, IWT_ATTR_MPA_QP, qp->handle);
@@ -110,7 +110,7 @@ static bool read_frame(int fd, struct frame *to)
 	return true;
 }
 
-/* Connects two TCP sockets. First closes all older connections that wait in the listener. */
+/* Closes all older connections that wait in the listener, and then connects two TCP sockets. */
 static bool dial(struct fuzz *f, int fd[2])
 {
 	struct pollfd p = { .fd = f->w->listener, .events = POLLIN };
@@ -141,7 +141,7 @@ static void keep(struct fuzz *f, const int fd[2])
 			iwt_new(f, SOCKET, 0, fd[i]);
 }
 
-/* Connects @from to @to. Return: true if they are connected. */
+/* Connects the queue pair @from to the queue pair @to. Return: true if this succeeded. */
 bool iwt_attach(struct fuzz *f, struct obj *from, struct obj *to)
 {
 	struct frame req, rep;
@@ -187,7 +187,7 @@ void iwt_op_attach(struct fuzz *f)
 		iwt_attach(f, from, to);
 }
 
-/* Calls single methods with frames that no peer has sent, on sockets and other descriptors. */
+/* Calls one method with frames that no peer has sent, on a socket or another descriptor. */
 void iwt_op_frames(struct fuzz *f)
 {
 	static const char key[2][17] = { "MPA ID Req Frame", "MPA ID Rep Frame" };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Creates and ends the connection of a judge, whose objects other steps do not use. */
+/* Creates and ends the connection of a judge (judge.h). Other steps do not use its objects. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -37,7 +37,7 @@ static bool make_pd(struct judge *j, struct obj *o)
 	return true;
 }
 
-/* @room: number of bytes that the kernel may use for the driver's part of the answer */
+/* @room: length in bytes of the memory for the driver's part of the answer */
 static bool make_cq(struct judge *j, struct obj *o, uint32_t cqe, size_t room)
 {
 	struct ib_uverbs_ex_create_cq core = { .cqe = cqe, .comp_channel = -1 };
@@ -113,8 +113,8 @@ static bool map(struct judge *j)
 }
 
 /*
- * Creates and connects a judge's objects. @cqe: size of the sender's completion queue. Return:
- * true if all calls succeeded.
+ * Creates the judge's objects, and connects the queue pairs. @cqe: size of the sender's
+ * completion queue. Return: true if all calls succeeded.
  */
 bool iwt_judged_begin(struct judge *j, uint32_t cqe)
 {
@@ -152,7 +152,7 @@ void iwt_judged_end(struct judge *j)
 	     MAP_FIXED | MAP_NORESERVE | MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
 }
 
-/* Reports a mistake if the kernel has written more than @told bytes of an answer. */
+/* Reports an error if the kernel has written more than @told bytes of an answer. */
 static void no_more_than(struct judge *j, const char *name, size_t told)
 {
 	size_t i;
@@ -165,7 +165,10 @@ static void no_more_than(struct judge *j, const char *name, size_t told)
 	}
 }
 
-/* Tries a mapping with another length, a private mapping, or a mapping by another context. */
+/*
+ * Tries to map the ring with another length, as a private mapping, or by another context. The
+ * kernel must refuse all this.
+ */
 static void odd_maps(struct judge *j, const struct ring *r)
 {
 	int fd = j->f->w->ctx[j->ctx], kind = iwt_below(j->f, 3);
@@ -186,7 +189,10 @@ static void odd_maps(struct judge *j, const struct ring *r)
 		iwt_judged_say(j, "a mapping", "a wrong mapping was allowed");
 }
 
-/* Checks answers for which there is too little room, and mappings that the kernel must refuse. */
+/*
+ * Creates queues with too little memory for the driver's answer, and checks that the kernel
+ * writes no more bytes. Then tries mappings that the kernel must refuse.
+ */
 void iwt_judged_answers(struct judge *j)
 {
 	size_t room = 8 * iwt_below(j->f, sizeof(struct iwt_create_cq_resp) / 8);

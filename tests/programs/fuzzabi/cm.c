@@ -11,12 +11,15 @@
 
 #include "fuzzabi.h"
 
-/* from librdmacm's header, which cannot be included together with the commands' header */
+/*
+ * Numbers of events from <rdma/rdma_cma.h>, which cannot be included together with
+ * <rdma/rdma_user_cm.h>
+ */
 enum { ADDR_RESOLVED = 0, ROUTE_RESOLVED = 2, CONNECT_REQUEST = 4, ESTABLISHED = 9 };
 
 #define PATIENCE	500	/* ms */
 
-/* A descriptor of rdma_cm, with a listener and the two ends of a connection */
+/* A descriptor of rdma_cm, with the rdma_cm_ids of a listener and of both ends of a connection */
 struct cm {
 	struct fuzz *f;
 	int fd;
@@ -25,12 +28,15 @@ struct cm {
 };
 
 /*
- * Some commands cause errors in the core of some kernels, with any driver. So these rules hold:
- * - An identifier is destroyed only if the process has read an event that names it. When a
- *   listener ends, the core uses the identifiers of unread requests, even if they are freed.
- * - Only a request is answered, and only once; iwt_cmorder tests the other cases. The core takes
- *   two cases for its own errors: a second answer before the core has learnt that the first one
- *   succeeded, and the destruction of an identifier that was connecting and was also answered.
+ * Return: true if the command must not be given. With any driver, RDMA core of some kernels fails
+ * after some commands. Therefore:
+ * - The rdma_cm_id of a request is destroyed only after the process has read the event of the
+ *   request. When a listener is destroyed, rdma_cm uses the rdma_cm_ids of unread requests, even
+ *   if they are freed.
+ * - Only a request is accepted or rejected, and only once; iwt_cmorder tests the other cases.
+ * iw_cm
+ *   calls BUG() in two cases: after a second answer, if the result of the first answer was not
+ *   reported yet; and when an rdma_cm_id is destroyed that was connecting and was also answered.
  */
 static bool spared(enum method m, const struct rdma_ucm_cmd_hdr *hdr)
 {
@@ -45,7 +51,10 @@ static bool spared(enum method m, const struct rdma_ucm_cmd_hdr *hdr)
 	return false;
 }
 
-/* Restores the identifier in an answer to a request, if a mutation has changed it. */
+/*
+ * Restores the number of the rdma_cm_id in an accept or reject, if a mutation has changed the
+ * number.
+ */
 static void keep_id(enum method m, uint8_t *core, const void *good)
 {
 	size_t at;
@@ -109,7 +118,7 @@ static void destroy_id(struct cm *c, uint32_t id)
 			   sizeof(struct rdma_ucm_destroy_id_resp));
 }
 
-/* Waits for one event. Return: false if none arrives. */
+/* Waits for one event. Return: false if no event arrives in time. */
 static bool event(struct cm *c, struct rdma_ucm_event_resp *e)
 {
 	struct rdma_ucm_get_event k = { .response = (uintptr_t)c->f->out };
@@ -207,7 +216,7 @@ static void answer_it(struct cm *c, const struct obj *qp)
 		iwt_count(C_ESTABLISHED, 0);
 }
 
-/* Keeps the connection, or ends it by a command or by closing its descriptor. */
+/* Keeps the connection, or ends the connection by commands or by closing the descriptor. */
 static void leave(struct cm *c)
 {
 	struct rdma_ucm_disconnect k = { .id = c->active };
@@ -244,7 +253,7 @@ void iwt_op_cm(struct fuzz *f)
 	leave(&c);
 }
 
-/* Gives any command for an identifier that exists or existed. */
+/* Gives any command for an rdma_cm_id that exists or existed. */
 void iwt_op_any_cm(struct fuzz *f)
 {
 	struct obj *o = iwt_pick(f, CM_ID, -1);

@@ -31,7 +31,10 @@ static void put_pointer(uint8_t *to, const void *p)
 	memcpy(to, &v, sizeof(v));
 }
 
-/* Builds a command: header, core part (first a pointer to the answer, if any), private part. */
+/*
+ * Builds a command: the header, the part for RDMA core, and the part for the driver. If there is
+ * an answer, RDMA core's part begins with the address for it.
+ */
 static void plain(struct fuzz *f, const struct command *c, struct request *r)
 {
 	struct ib_uverbs_cmd_hdr hdr = {
@@ -79,7 +82,7 @@ static int by_write(struct fuzz *f, int fd, const struct command *c)
 		iwt_mutate(f, r.at, r.len);
 	if (f->hot && iwt_chance(f, 4))
 		r.len = iwt_below(f, MOST);
-	/* sometimes a request in memory of which a part may be unmapped */
+	/* sometimes the request is in memory that may be unmapped */
 	if (f->hot && iwt_chance(f, 3))
 		err = write(fd, (void *)(uintptr_t)iwt_pointer(f), r.len) < 0 ? errno : 0;
 	else
@@ -111,7 +114,9 @@ static int by_method(struct fuzz *f, int fd, const struct command *c)
 	return iwt_send(f, fd, &call);
 }
 
-/* Changes the lengths of the driver's private parts. The request stays consistent. */
+/*
+ * Changes the lengths of the driver's parts of request and answer. The request stays consistent.
+ */
 static struct command other_lengths(struct fuzz *f, const struct command *c,
 				    uint64_t private[8])
 {
@@ -130,7 +135,10 @@ static struct command other_lengths(struct fuzz *f, const struct command *c,
 	return o;
 }
 
-/* Gives a command. f->out gets the core's answer, then the driver's. Return: 0 or errno */
+/*
+ * Gives a command. The kernel writes RDMA core's answer into f->out, and the driver's answer
+ * behind it. Return: 0 or an errno value.
+ */
 int iwt_command(struct fuzz *f, int fd, const struct command *c)
 {
 	uint64_t private[8];

@@ -43,7 +43,10 @@ static void register_it(struct fuzz *f, struct obj *pd, int fd)
 	mr->bytes = len;
 }
 
-/* Registers a dma-buf. Revokes some buffers, at once or after a moment. Closes the descriptor. */
+/*
+ * Registers a dma-buf, may revoke the dma-buf at once or after a moment, and closes its
+ * descriptor.
+ */
 void iwt_op_dmabuf(struct fuzz *f)
 {
 	struct iwt_dmabuf_make m = { .size = (4 + iwt_below(f, 4)) * PAGE };

@@ -19,7 +19,10 @@
 #define PER_KIND	10
 #define THREADS		4
 
-/* Addresses of all memory that calls pass to the kernel, far from the program's other memory */
+/*
+ * Addresses of all memory that calls pass to the kernel, far from the program's other memory.
+ * Only the step iwt_op_judge() (judge.h) uses the memory JUDGED and the rings at JUDGED_RINGS.
+ */
 #define ARENA		0x2000000000ull
 #define PAGE		4096ull
 #define DATA_BYTES	(64 * PAGE)
@@ -27,9 +30,9 @@
 #define OUT		(ARENA + (1ull << 20))	/* requests of threads, and answers to them */
 #define OUT_ROOM	0x30000
 #define OUT_REQUEST	0x28000
-#define ODD		(ARENA + (2ull << 20))	/* pages of all kinds: iwt_odd_pages() */
+#define ODD		(ARENA + (2ull << 20))	/* pages of iwt_odd_pages() */
 #define ODD_PAGES	8
-#define JUDGED		(ARENA + (3ull << 20))	/* only judges use this and the rings after it */
+#define JUDGED		(ARENA + (3ull << 20))
 #define JUDGED_BYTES	(3 * PAGE)
 #define JUDGED_RINGS	(ARENA + (4ull << 20))
 #define RINGS		(ARENA + (16ull << 20))
@@ -48,15 +51,18 @@ struct obj {
 	bool live;
 	int ctx;
 	uint32_t handle;	/* for kinds without a handle: a descriptor */
-	uint32_t num;		/* QP: number; MR, MW: STag; CM_ID: identifier */
-	uint32_t pd;		/* QP, MR, MW */
-	bool connected;		/* QP: it is or was connected */
-	uint64_t addr;		/* MR */
+	uint32_t num;		/* QP: number; MR, MW: STag; CM_ID: number of the rdma_cm_id */
+	uint32_t pd;		/* QP, MR, MW, SRQ: handle of the protection domain */
+	bool connected;		/* QP: connected, and no completion has reported a flush */
+	uint64_t addr;		/* MR: address and length */
 	uint32_t bytes;
 	struct ring ring[2];
 };
 
-/* A process. Its threads use its state without locks, so they use each other's stale handles. */
+/*
+ * State of a process. The threads of the process use the state without locks, so a thread may use
+ * the handle of an object that another thread has already destroyed.
+ */
 struct world {
 	const char *device;
 	int ctx[CONTEXTS];
@@ -79,7 +85,7 @@ struct fuzz {
 
 struct tally {
 	uint64_t rounds, ops, killed, faults, wrongs;
-	char wrong[120];	/* the last mistake that a judge found */
+	char wrong[120];	/* the last mistake that had an effect (judge.h) */
 	uint32_t n[METHODS][MOST_ERRNO];
 };
 
@@ -111,7 +117,10 @@ void iwt_odd_pages(void);
 /* dmabuf.c */
 void iwt_op_dmabuf(struct fuzz *f);
 
-/* command.c: commands of uverbs by write(2) */
+/*
+ * command.c: commands of uverbs by write(2). @core, @answer_len: the request to RDMA core and the
+ * length of its answer; @private, @private_answer: the same for the driver
+ */
 struct command {
 	enum method m;
 	uint32_t number;

@@ -27,7 +27,10 @@ static struct ib_uverbs_attr *next(struct call *c, uint16_t id)
 	return a;
 }
 
-/* Adds an input. The attribute itself contains up to eight bytes, otherwise their address. */
+/*
+ * Adds an input. The attribute contains the bytes if there are at most eight, otherwise their
+ * address.
+ */
 void iwt_in(struct call *c, uint16_t id, const void *at, size_t len)
 {
 	struct ib_uverbs_attr *a = next(c, id);
@@ -47,7 +50,10 @@ void iwt_out(struct call *c, uint16_t id, void *at, size_t len)
 	a->data = (uintptr_t)at;
 }
 
-/* Adds a handle or a descriptor. The kernel replaces it by the handle of a new object, if any. */
+/*
+ * Adds a handle or a descriptor. If the method creates an object, the kernel replaces @handle by
+ * the handle of the new object in the attribute that this function returns.
+ */
 struct ib_uverbs_attr *iwt_handle(struct call *c, uint16_t id, int64_t handle)
 {
 	struct ib_uverbs_attr *a = next(c, id);
@@ -107,8 +113,9 @@ static void change_header(struct fuzz *f, struct call *c)
 }
 
 /*
- * Calls that are never sent. When this method fails, the core of some kernels leaks a reference
- * to the task. These leaks would hide all other leaks.
+ * Return: true if the call must not be sent: a mutation has made it GET_CONTEXT. If this method
+ * fails, RDMA core of some kernels leaks a reference to the task. Such leaks would hide all other
+ * leaks.
  */
 static bool spared(const struct call *c)
 {
@@ -128,7 +135,7 @@ static int submit(struct fuzz *f, int fd, struct call *c)
 	int err;
 
 	memcpy((void *)(uintptr_t)at, c, len);
-	/* sometimes a request in memory of which a part may be unmapped, or another ioctl */
+	/* sometimes the request is in memory that may be unmapped, or the ioctl is another one */
 	if (f->hot && iwt_chance(f, 1))
 		err = ioctl(fd, request, iwt_pointer(f)) ? errno : 0;
 	else if (f->hot && iwt_chance(f, 1))

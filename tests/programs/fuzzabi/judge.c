@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A judge creates a connection that no other step of its process uses, makes one mistake, and
- * checks the result. The kernel's checkers notice when the kernel damages itself. They do not
- * notice when the kernel does something for a process that it should refuse. The judge notices
- * this in completions, in memory that must not change, and in the indices of rings.
+ * The step iwt_op_judge() creates a connection that no other step of the process uses, makes one
+ * mistake, and checks the result (judge.h). The kernel's checkers, such as KASAN, only notice
+ * when the kernel damages its own memory. They do not notice when the kernel grants a request
+ * that it must refuse. This step checks for such requests, by the completions, by memory that
+ * must not change, and by the indices of rings.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -54,7 +55,7 @@ void iwt_judged_collect(struct judge *j)
 	}
 }
 
-/* Polls until @done. Return: false if @done is not true within the time limit. */
+/* Reads completions until @done() returns true. Return: false after the time limit. */
 static bool wait_until(struct judge *j, bool (*done)(const struct judge *j))
 {
 	int ms;
@@ -77,7 +78,7 @@ void iwt_judged_post(struct judge *j, const void *wqe, size_t len)
 	__atomic_store_n(&iwt_ctl(r)->prod, prod + 1, __ATOMIC_SEQ_CST);
 }
 
-/* Posts correct receives. If the mistake @x is in a receive, the second receive has it. */
+/* Posts correct receives. If the mistake @x is in a receive, the second receive is wrong. */
 static void post_recvs(struct judge *j, const struct wrong *x)
 {
 	const struct ring *r = &j->qp[RX].ring[1];
@@ -101,7 +102,7 @@ static void post_recvs(struct judge *j, const struct wrong *x)
 	iwt_ring_bell(j->f, &j->qp[RX]);
 }
 
-/* Builds a correct request with as many bytes as fit into a receive. */
+/* Builds a correct request. A request other than an atomic operation has JUDGED_RECV bytes. */
 void iwt_judged_right(struct judge *j, struct judged_wqe *q, uint8_t op)
 {
 	bool atomic = op == IWT_WR_FETCH_ADD || op == IWT_WR_CMP_SWAP;
@@ -143,7 +144,10 @@ static bool do_right(struct judge *j, const struct wrong *x)
 	return done;
 }
 
-/* Has the stream ended, and is the result of the wrong request, if there is one, known? */
+/*
+ * Return: true if the receiver has noticed the end of the stream, and the wrong request has
+ * completed or does not exist.
+ */
 static bool is_over(const struct judge *j)
 {
 	return j->bad[RX] && (j->wrong_known || j->no_request);
@@ -170,7 +174,7 @@ static bool changed(const struct judge *j, uint64_t from, uint64_t to)
 	return memcmp(j->was + (from - JUDGED), (const void *)(uintptr_t)from, to - from);
 }
 
-/* Fills the memory with new random bytes, and stores a copy of them. */
+/* Fills the memory JUDGED with new random bytes, and stores a copy of the bytes in @was. */
 void iwt_judged_pattern(struct judge *j)
 {
 	uint32_t i;
@@ -180,7 +184,7 @@ void iwt_judged_pattern(struct judge *j)
 	memcpy((void *)JUDGED, j->was, JUDGED_BYTES);
 }
 
-/* Has memory outside the region MINE changed? */
+/* Return: true if memory outside the region MINE has changed. */
 bool iwt_judged_beyond(const struct judge *j)
 {
 	uint64_t end = REGION_AT(MINE) + REGION_BYTES;

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A connection on which a judge makes one mistake, and effects that the mistake must not have. */
+/*
+ * The step iwt_op_judge() of iwt_fuzzabi, called a judge. In most runs the step connects two new
+ * queue pairs, gives the kernel one request, receive or index that is wrong (the mistake), and
+ * checks that the mistake has no effect besides an error. Other runs are in race.c and
+ * iwt_judged_answers().
+ */
 #ifndef FUZZABI_JUDGE_H
 #define FUZZABI_JUDGE_H
 
 #include "fuzzabi.h"
 
-/* The regions, each in the middle of a page. The rest of JUDGED_BYTES must not change. */
+/*
+ * The regions, each in the middle of a page: of the protection domain of the queue pairs, of
+ * another protection domain, and without the right to write. The rest of JUDGED_BYTES must not
+ * change.
+ */
 enum { MINE, OTHERS, READ_ONLY, REGIONS };
 #define REGION_AT(n)	(JUDGED + (n) * PAGE + 0x400)
 #define REGION_BYTES	0x400
@@ -17,7 +26,7 @@ enum { TX, RX };
 #define JUDGED_SGES	2
 #define JUDGED_RECV	64	/* bytes of a message */
 #define JUDGED_FEW	4	/* entries of a completion queue that shall overflow */
-#define WRONG_ID	0x57074e6
+#define WRONG_ID	0x57074e6	/* wr_id of the wrong request */
 
 struct judged_wqe {
 	struct iwt_send_wqe w;
@@ -30,20 +39,20 @@ struct judge {
 	uint32_t wrs;		/* entries of each queue */
 	struct obj pd[2], cq[2], qp[2], mr[REGIONS];
 	uint32_t seen[2];	/* number of completions read */
-	uint32_t good[2], bad[2];	/* completions since the mistake, successful and failed */
+	uint32_t good[2], bad[2];	/* since the mistake: successful and failed completions */
 	bool wrong_good;	/* the wrong request has completed with success */
 	bool wrong_known;	/* the wrong request has completed */
-	bool receives;		/* the correct request is a Send */
+	bool receives;		/* the correct request is a Send, and consumes a receive */
 	bool no_request;	/* the mistake is not in a request */
-	bool quiet;		/* no completion reports the end */
-	bool keep;		/* completions are read, but stay in the queue */
+	bool quiet;		/* no completion reports the end of the stream */
+	bool keep;		/* the sender's completions are read, but stay in the queue */
 	struct iwt_recv_wqe *recv;	/* the receive that is being posted */
 	uint8_t was[JUDGED_BYTES];	/* contents of the judged memory before the mistake */
 };
 
-/* Effects that a mistake may have */
+/* Where a mistake is, and effects that the mistake may have */
 enum {
-	TOLD = 1 << 0,		/* the sender's request succeeds: only the peer refuses it */
+	TOLD = 1 << 0,		/* the sender's request succeeds; only the peer refuses */
 	TOUCHES = 1 << 1,	/* the region MINE changes */
 	IN_RECV = 1 << 2,	/* the mistake is in a receive */
 	IN_RING = 1 << 3,	/* the mistake is in an index */
@@ -53,11 +62,11 @@ enum {
 
 struct wrong {
 	const char *name;
-	/* changes a correct request into a wrong one */
+	/* changes a correct request @w, or j->recv if @w is NULL, into a wrong one */
 	void (*make)(struct judge *j, struct iwt_send_wqe *w, struct iwt_sge *sge);
 	uint8_t ops[6];		/* operations to choose from, enum iwt_wr_opcode */
 	uint8_t n_ops;
-	uint8_t may;
+	uint8_t may;		/* bits: TOLD to QUIET */
 };
 
 extern const struct wrong iwt_wrongs[];

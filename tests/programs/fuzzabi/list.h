@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Calls and events that iwt_fuzzabi counts. In each run at least one of each must succeed: ALWAYS,
- * NEVER, or if the driver was built with the feature.
+ * Calls and events that iwt_fuzzabi counts. The last argument of X() defines whether a run fails
+ * if no call of the kind succeeds: ALWAYS, NEVER, or only if the driver was built with the
+ * feature of this name.
  */
 #ifndef FUZZABI_LIST_H
 #define FUZZABI_LIST_H

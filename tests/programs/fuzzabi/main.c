@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fuzzes everything that a process can do with a device: its commands and methods, its rings, and
- * mappings, descriptors and processes related to them. The program begins with correct calls and
- * changes a few of their fields, so that the calls reach deep code of the kernel. Each round is a
- * process; three processes run at a time. A round has one thread or several. Some rounds have no
- * privileges and small limits, and some are killed early. The kernel's checkers report faults.
- * Judges (judge.c) look for requests that the kernel fulfils but should refuse. This
- * program reports the calls that succeeded, and fails if a necessary call never succeeded.
+ * Fuzzes everything that a process can do with a device: commands, methods, rings, mappings and
+ * descriptors, also in child processes. The program makes correct calls and changes a few of
+ * their fields, so that the calls reach deep code of the kernel. Each round is a process; three
+ * processes run at a time. A round has one thread or several threads. Some rounds have no
+ * privileges and small limits, and some rounds are killed early. The kernel's checkers report
+ * faults. One kind of step, the judge (judge.h), looks for requests that the kernel fulfils but
+ * should refuse. This program reports the calls that succeeded, and fails if a necessary call
+ * never succeeded.
  *
  *	iwt_fuzzabi DEVICE ADDRESS [--time SECONDS] [--seed N] [--group DIR] [--ops N]
  *		TAP on standard output; the seed of each round is in the kernel's log
@@ -30,7 +31,7 @@
 
 #define WORKERS		3
 #define PATIENCE	90	/* seconds until a round that hangs is killed */
-#define LONGER		120	/* maximum of more seconds for necessary calls to succeed */
+#define LONGER		120	/* at most so many seconds more, until necessary calls succeed */
 
 static const struct { const char *name, *when; } methods[] = {
 #define X(id, name, when) { name, when },
@@ -111,7 +112,10 @@ static void bad(const char *what, const struct worker *w, int status)
 	n_bad++;
 }
 
-/* Checks how a round ended. Exit 3: the round crashed in user space, which is no error. */
+/*
+ * Checks how a round ended. A status of 3 is no error: SIGSEGV or SIGBUS has ended the
+ * round outside a step.
+ */
 static void judge(const struct worker *w, int status)
 {
 	iwt_tally->rounds++;
@@ -147,7 +151,10 @@ static void watch(struct worker *w)
 	}
 }
 
-/* Must a call of this method succeed? IWT_WITHOUT names the features that were left out. */
+/*
+ * Return: true if at least one call of this kind must succeed. The environment variable
+ * IWT_WITHOUT lists the features without which the driver was built.
+ */
 static bool must(enum method m)
 {
 	const char *when = methods[m].when, *at = getenv("IWT_WITHOUT");
@@ -162,7 +169,7 @@ static bool must(enum method m)
 	return true;
 }
 
-/* Is there a necessary call that has not succeeded yet? A slow machine needs more time. */
+/* Return: true if a necessary call has not succeeded yet. A slow machine needs more time. */
 static bool lacking(void)
 {
 	int m;

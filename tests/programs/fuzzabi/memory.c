@@ -46,7 +46,7 @@ static int change(struct fuzz *f, struct ring *r)
 	case 1:
 		return mprotect(at, len, iwt_below(f, 8));
 	case 2:
-		/* within the room of this ring, or into the room of another ring */
+		/* to the addresses that are reserved for this ring or for another ring */
 		to = (void *)(uintptr_t)(RINGS + iwt_below(f, 3 * PER_KIND) * RING_ROOM);
 		return mremap(at, len, iwt_below(f, 2 * r->len / PAGE + 1) * PAGE,
 			      MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED ? -1 : 0;
@@ -139,7 +139,7 @@ void iwt_op_files(struct fuzz *f)
 }
 
 /*
- * The child runs the same steps as its parent, on the same descriptors and rings. (The kernel
+ * The child runs random steps like its parent, on the same descriptors and rings. (The kernel
  * accepts methods from a child, but not commands.)
  */
 static void live(struct fuzz *f)
@@ -166,7 +166,7 @@ void iwt_op_fork(struct fuzz *f)
 		f->rnd = first;
 		live(f);
 	}
-	/* the child runs at the same time as its parent, unless the round must be repeatable */
+	/* with one thread, wait for the child first, so that the round can be repeated exactly */
 	if (pid > 0 && f->w->alone)
 		waitpid(pid, NULL, 0);
 	for (i = 0; i < 20 && pid > 0; i++) {

@@ -51,7 +51,9 @@ uint64_t iwt_value(struct fuzz *f)
 	return v[iwt_below(f, sizeof(v) / sizeof(v[0]))];
 }
 
-/* Returns an address of memory that is good, read-only, partly mapped, unmapped, or a ring. */
+/*
+ * Returns an address in memory that is writable, read-only, partly mapped, unmapped, or a ring.
+ */
 uint64_t iwt_pointer(struct fuzz *f)
 {
 	uint64_t off = iwt_chance(f, 50) ? 0 : iwt_below(f, PAGE);

@@ -22,7 +22,10 @@ static int other_ctx(struct fuzz *f, int ctx)
 	return f->hot && iwt_chance(f, 3) ? -1 : ctx;
 }
 
-/* Mostly returns the first domain, because objects of different domains do not work together. */
+/*
+ * Mostly returns the first protection domain, because objects of different domains do not work
+ * together.
+ */
 struct obj *iwt_some_pd(struct fuzz *f)
 {
 	struct obj *first = &f->w->obj[PD][0];
@@ -208,8 +211,8 @@ static void resize(struct fuzz *f, const struct obj *cq, uint32_t cqe)
 
 /*
  * Resizes a completion queue. Other steps read only the entries of the first mapping. These
- * entries are valid until CQ_RESIZED completes a move, and again after another move back to the
- * first mapping.
+ * entries are valid until CQ_RESIZED moves the queue to another mapping, and again after a second
+ * resize has moved the queue back to the first mapping.
  */
 void iwt_op_resize_cq(struct fuzz *f)
 {
@@ -262,12 +265,12 @@ void iwt_op_mr(struct fuzz *f)
 	mr = iwt_new(f, MR, pd->ctx, answer.mr_handle);
 	mr->num = answer.lkey;
 	mr->pd = pd->handle;
-	/* for an implicit region, store the part that contains memory */
+	/* of an implicit region, store the part that contains the program's memory DATA */
 	mr->addr = core.length == UINT64_MAX ? DATA : core.hca_va;
 	mr->bytes = core.length == UINT64_MAX ? 32 * PAGE : core.length;
 }
 
-/* Changes a region. Other threads may then use wrong bounds of this region. */
+/* Changes a region. Other threads may use the old bounds of this region meanwhile. */
 void iwt_op_rereg(struct fuzz *f)
 {
 	struct obj *mr = iwt_pick(f, MR, -1), *pd = mr ? iwt_pick(f, PD, mr->ctx) : NULL;
@@ -386,7 +389,9 @@ void iwt_destroy(struct fuzz *f, enum kind k, struct obj *o)
 	if (!was)
 		return;
 	if (k == CHANNEL || k == SOCKET || k == CM_ID) {
-		/* if the answer was written to another address, the descriptor seems to be 0 */
+		/*
+		 * if a mutation moved the answer, the descriptor was not read and seems to be 0
+		 */
 		if (handle > STDERR_FILENO)
 			close(handle);
 	} else if (iwt_chance(f, 50)) {

@@ -38,7 +38,7 @@ void iwt_step(struct fuzz *f)
 	ops[i].op(f);
 }
 
-/* If a step accesses an unmapped ring, the rest of the step is skipped. */
+/* Runs a step. If the step accesses an unmapped ring, skips the rest of the step. */
 void iwt_guarded_step(struct fuzz *f, void (*what)(struct fuzz *f))
 {
 	if (!sigsetjmp(iwt_guard, 1)) {

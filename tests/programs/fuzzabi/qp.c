@@ -84,7 +84,9 @@ static struct obj *plain(struct fuzz *f, int ctx, const struct ib_uverbs_ex_crea
 	};
 	uint32_t handle;
 
-	/* both structures are equal, except for the address of the answer */
+	/*
+	 * the plain structure begins with the address of the answer; the other fields are equal
+	 */
 	memcpy((char *)&core + 8, q, sizeof(core) - 8);
 	if (iwt_command(f, f->w->ctx[ctx], &c))
 		return NULL;

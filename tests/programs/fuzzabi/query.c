@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Steps: contexts, queries, and commands and methods that do not exist. */
+/* Steps: contexts, queries, and random commands and methods, of which many do not exist. */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 #include "fuzzabi.h"
 
-/* Closes the last context, with all its objects, and opens another one. */
+/* Closes the last context, which destroys the objects of the context, and opens a new context. */
 void iwt_op_context(struct fuzz *f)
 {
 	struct world *w = f->w;
@@ -106,7 +106,10 @@ static void query_mr(struct fuzz *f)
 	iwt_send(f, iwt_fd(f->w, mr), &c);
 }
 
-/* Advises on a part of a region, which may be pinned or not. The part may exceed the region. */
+/*
+ * Gives advice for a part of a region. The region may be pinned, and the part may exceed the end
+ * of the region.
+ */
 static void advise_mr(struct fuzz *f)
 {
 	struct obj *mr = iwt_pick(f, MR, -1), *pd = mr ? iwt_pick(f, PD, mr->ctx) : NULL;
@@ -162,7 +165,7 @@ void iwt_op_query(struct fuzz *f)
 	}
 }
 
-/* Gives commands of any length that the device refuses, or that do not exist. */
+/* Gives a command of any number, with random contents and lengths. */
 void iwt_op_any_command(struct fuzz *f)
 {
 	uint8_t core[512];
@@ -179,7 +182,7 @@ void iwt_op_any_command(struct fuzz *f)
 	memcpy(core, words, sizeof(core));
 	if (o)
 		memcpy(core + 8, &o->handle, 4);
-	/* not 0: contexts have their own step, and answers of commands have a known length */
+	/* not 0 (GET_CONTEXT): another step creates contexts */
 	c.number = 1 + iwt_below(f, 62);
 	iwt_command(f, f->w->ctx[iwt_below(f, CONTEXTS)], &c);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An entry changes between the kernel's first and second read. The judge's queues have room for
- * one entry. On another processor, a child process repeatedly makes one field of the entry wrong
- * and right again, while the kernel processes the entry. The kernel must use the values that it
- * has checked. Otherwise it accesses unmapped memory by an unchecked length, or the judge finds
- * changed bytes outside its region.
+ * A part of iwt_op_judge() (judge.h): an entry of a ring changes between the kernel's first and
+ * second read. The queues have one entry. On another processor, a child process repeatedly makes
+ * one field of the entry wrong and right again, while the kernel processes the entry. The kernel
+ * must use the values that it has checked. Otherwise the kernel accesses unmapped memory by an
+ * unchecked length, or bytes outside the region change.
  */
 #include <errno.h>
 #include <sched.h>
@@ -18,7 +18,10 @@
 
 #define TRIES	100
 
-/* The byte of an entry that changes, its wrong value, and values of other fields */
+/*
+ * The byte of an entry that changes: its offset @at and its wrong value. @op, @flags,
+ * @inline_len: values of other fields
+ */
 static const struct field {
 	bool recv;
 	size_t at;
@@ -69,7 +72,10 @@ static pid_t start_flipper(volatile uint8_t *at, uint8_t wrong, uint8_t right)
 	stay_on(1);
 	iwt_guarded = false;
 	for (;;) {
-		/* right for longer: if the first read finds a wrong value, the connection ends */
+		/*
+		 * mostly right: if the kernel's first read finds a wrong value, the connection
+		 * ends
+		 */
 		*at = wrong;
 		linger(8);
 		*at = right;
@@ -95,7 +101,10 @@ static void post_recv(struct judge *j)
 	__atomic_store_n(&iwt_ctl(r)->prod, prod + 1, __ATOMIC_SEQ_CST);
 }
 
-/* Posts one request and waits for its completion. Return: is the connection still up? */
+/*
+ * Posts one request and waits for its completion. Return: true if the request succeeded and the
+ * connection continues.
+ */
 static bool try_one(struct judge *j, const struct field *x)
 {
 	uint32_t all = j->seen[TX] + 1;
@@ -116,7 +125,7 @@ static bool try_one(struct judge *j, const struct field *x)
 	return j->seen[TX] == all && !j->bad[TX] && !j->bad[RX];
 }
 
-/* Returns the right value of the byte, as in try_one() and post_recv(). */
+/* Returns the right value of the byte @x, which try_one() or post_recv() would write. */
 static uint8_t right_octet(struct judge *j, const struct field *x)
 {
 	struct iwt_recv_wqe recv = { .num_sge = 1 };
@@ -133,7 +142,7 @@ static uint8_t right_octet(struct judge *j, const struct field *x)
 	return ((uint8_t *)&q)[x->at];
 }
 
-/* Waits until the child process runs. */
+/* Waits until the child process changes the byte, at most 100 ms. */
 static void wait_for_flipper(const volatile uint8_t *at, uint8_t right)
 {
 	int ms;
@@ -169,7 +178,7 @@ void iwt_judged_race(struct judge *j)
 		waitpid(pid, NULL, 0);
 	}
 	sched_setaffinity(0, sizeof(all), &all);
-	/* if the kernel has read the wrong value, the connection ended before all tries */
+	/* fewer tries: the kernel has read the wrong value and ended the connection */
 	iwt_count(J_RACE, n < TRIES ? 0 : ETIME);
 	if (iwt_judged_beyond(j))
 		iwt_judged_say(j, "an entry that changes between two reads",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Steps on the rings: work requests that are correct or almost correct, completions, and random
- * values written anywhere while the kernel uses the ring.
+ * Steps on the rings: these steps post work requests that are correct or almost correct, read
+ * completions, and write random values anywhere into a ring while the kernel uses the ring.
  */
 #include <string.h>
 
@@ -101,7 +101,10 @@ static void elements(struct fuzz *f, const struct obj *qp, struct iwt_sge *sge, 
 	}
 }
 
-/* Builds an atomic operation. Its address is a multiple of eight, its result has eight bytes. */
+/*
+ * Builds an atomic operation. The address in the peer's memory is a multiple of eight, and the
+ * result has eight bytes.
+ */
 static void atomic_body(struct fuzz *f, struct iwt_send_wqe *w, struct iwt_atomic_body *b)
 {
 	w->num_sge = 1;
@@ -149,7 +152,7 @@ static size_t build(struct fuzz *f, const struct obj *qp, uint8_t *to, size_t ro
 		.remote_addr = there ? there->addr : 0, .rkey = there ? there->num : 0,
 	};
 	w->num_sge = w->opcode == IWT_WR_READ ? 1 : iwt_below(f, (most < 4 ? most : 4) + 1);
-	/* invalidations are rare, because otherwise no region would be left */
+	/* invalidate seldom, because otherwise soon all regions would be invalid */
 	if (w->opcode == IWT_WR_LOCAL_INV || w->opcode == IWT_WR_SEND_WITH_INV) {
 		if (iwt_chance(f, 95))
 			w->opcode = IWT_WR_SEND;
@@ -173,7 +176,9 @@ static size_t build(struct fuzz *f, const struct obj *qp, uint8_t *to, size_t ro
 	return room;
 }
 
-/* Sets a bit in any completion queue that announces a post without the doorbell. */
+/*
+ * Sets a bit in the ring of a completion queue. Such a bit announces a post without a doorbell.
+ */
 static void set_posted(struct fuzz *f)
 {
 	struct obj *cq = iwt_pick(f, CQ, -1);
@@ -183,7 +188,7 @@ static void set_posted(struct fuzz *f)
 	if (!r || !r->at)
 		return;
 	bit = iwt_chance(f, 70) ? iwt_below(f, 4) : iwt_below(f, r->entries);
-	/* the bits follow the entries; in a small queue they fit into the same page */
+	/* the bits follow the entries */
 	__atomic_fetch_or((uint32_t *)iwt_slot(r, 0) + (size_t)r->entries * r->stride / 4 + bit / 32,
 			  1u << bit % 32, __ATOMIC_SEQ_CST);
 	cq_poll(f, cq);
@@ -270,7 +275,7 @@ void iwt_op_recv(struct fuzz *f)
 		iwt_post_recvs(f, o, 1 + iwt_below(f, 12));
 }
 
-/* Marks a queue pair with flushed requests as no longer connected. */
+/* Marks the queue pair with the number @num as no longer connected. */
 static void lost(struct fuzz *f, uint32_t num)
 {
 	struct obj *qp = f->w->obj[QP];
@@ -281,7 +286,7 @@ static void lost(struct fuzz *f, uint32_t num)
 			qp[i].connected = false;
 }
 
-/* Counts a completion. An entry that iwt_op_scribble() has changed counts as odd. */
+/* Counts a completion by its operation and status. Counts impossible entries as WC_ODD. */
 static void saw(struct fuzz *f, const struct iwt_cqe *e)
 {
 	if (e->status == IBV_WC_WR_FLUSH_ERR)

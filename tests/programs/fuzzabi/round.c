@@ -47,7 +47,7 @@ static bool make_arena(void)
 	return true;
 }
 
-/* Sets limits that are easily reached, enters the memory group, and drops privileges. */
+/* Sets limits that are easily reached, enters the control group @group, and drops privileges. */
 static void give_up_rights(struct fuzz *f, const char *group)
 {
 	rlim_t locked = (rlim_t)1 << (16 + iwt_below(f, 6));
@@ -106,7 +106,7 @@ static void run_threads(struct thread *t, int n)
 		if (pthread_create(&id[i], NULL, i == n - 1 ? scribbler : thread, &t[i]))
 			break;
 	thread(&t[0]);
-	/* the scribbler is the last thread: the others end before it */
+	/* the scribbler is the last thread; it runs until all other threads have ended */
 	for (i = 1; i < made - 1; i++)
 		pthread_join(id[i], NULL);
 	world.stop = true;

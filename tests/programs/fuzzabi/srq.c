@@ -9,7 +9,7 @@
 
 #include "fuzzabi.h"
 
-/* The ring of a shared receive queue has the same place in @o as that of a receive queue. */
+/* The ring of a shared receive queue is ring[1], like the ring of a receive queue. */
 static void fill_srq(struct obj *o, const void *private)
 {
 	struct iwt_create_srq_resp r;
@@ -104,7 +104,9 @@ void iwt_op_modify_srq(struct fuzz *f)
 		       1 + iwt_below(f, 300), iwt_below(f, 20));
 }
 
-/* Resizes a shared receive queue like the provider, but other threads may post meanwhile. */
+/*
+ * Resizes a shared receive queue by the calls of the provider. Other threads may post meanwhile.
+ */
 void iwt_op_resize_srq(struct fuzz *f)
 {
 	struct obj *srq = iwt_pick(f, SRQ, -1);

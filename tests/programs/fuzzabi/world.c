@@ -53,12 +53,12 @@ int iwt_fd(const struct world *w, const struct obj *o)
 	return w->ctx[o->ctx];
 }
 
-/* Returns the address that is reserved for a ring. */
+/* Returns the address that is reserved for ring @which of @o. */
 static uint64_t room(const struct world *w, const struct obj *o, int which)
 {
 	int n = o - w->obj[CQ];
 
-	/* completion queues first, then two rings for each queue pair, then shared queues */
+	/* first the completion queues, then two rings of each queue pair, then the SRQs */
 	if (o >= w->obj[QP] && o < w->obj[QP] + PER_KIND)
 		n = PER_KIND + 2 * (o - w->obj[QP]) + which;
 	if (o >= w->obj[SRQ] && o < w->obj[SRQ] + PER_KIND)
@@ -139,7 +139,10 @@ static bool get_context_by_method(struct fuzz *f, int fd)
 	return !iwt_send(f, fd, &c);
 }
 
-/* Opens context @n again. If only get_context() fails, the descriptor stays open. */
+/*
+ * Opens context @n. If the descriptor is opened and GET_CONTEXT fails, the descriptor stays open.
+ * Return: true if both succeeded.
+ */
 bool iwt_open(struct fuzz *f, int n)
 {
 	char path[300];
@@ -159,7 +162,10 @@ static void *fixed(uint64_t at, size_t len, int prot, int fd)
 		    (fd < 0 ? MAP_ANONYMOUS | MAP_PRIVATE : MAP_SHARED), fd, 0);
 }
 
-/* Creates pages: read-only, write-only, inaccessible, unmapped, or beyond a file's end. */
+/*
+ * Creates the pages ODD. Some of them are read-only, write-only, inaccessible, unmapped, or
+ * beyond the end of a file.
+ */
 void iwt_odd_pages(void)
 {
 	int file = memfd_create("short", 0);
@@ -188,7 +194,7 @@ static bool make_listener(struct world *w)
 	       !getsockname(w->listener, (struct sockaddr *)&w->address, &len);
 }
 
-/* Creates the first objects. No call is mutated here. */
+/* Creates the first objects, without mutations. Return: false if a necessary call fails. */
 bool iwt_begin(struct fuzz *f)
 {
 	struct world *w = f->w;

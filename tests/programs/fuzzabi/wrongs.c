@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The mistakes of a judge: each changes one thing in a correct request, receive or ring. */
+/* The mistakes of a judge (judge.h). Each mistake changes a correct request, receive or ring. */
 #include <string.h>
 
 #include <infiniband/verbs.h>
@@ -218,7 +218,9 @@ static void recvs_far_ahead(struct judge *j, struct iwt_send_wqe *w, struct iwt_
 	far(j, &j->qp[RX].ring[1]);
 }
 
-/* Posts more requests than the completion queue has entries, and leaves all completions there. */
+/*
+ * Posts more requests than the completion queue has entries, and removes no completion from it.
+ */
 static void fill_cq(struct judge *j, struct iwt_send_wqe *w, struct iwt_sge *sge)
 {
 	uint32_t n;

@@ -50,8 +50,8 @@ void iwt_arms(void)
 		armed_completion(c, i);
 	n = unread(c);
 	/*
-	 * one event more is allowed: the queue may be armed again before the kernel counts an
-	 * event
+	 * one more is allowed: after the last of these events, the driver reads the word once
+	 * more
 	 */
 	if (n < BOUND || n > BOUND + 1)
 		iwt_fail("%d of %d events", n, EVENTS);
