@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_memory: runs each kind of request on a region, and compares its memory with a model. */
+/* iwt_memory: runs each kind of request on a region, and compares the memory with a model. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "memory.h"
 
-/* Far away from the address of any mapped memory */
+/* A tagged offset that is far away from all addresses of mapped memory */
 #define SOME_IOVA	0x7000123450000000ull
 
 void any_wrong(struct any *a, const char *what)
@@ -16,7 +16,7 @@ void any_wrong(struct any *a, const char *what)
 			 a->off, a->n, errno);
 }
 
-/* The tagged offset at which the operation begins */
+/* Return: the tagged offset at which the operation begins */
 static uint64_t at(const struct any *a)
 {
 	return a->iova + a->off;
@@ -50,7 +50,7 @@ static void done(struct any *a, struct ibv_cq *cq, const char *what)
 	}
 }
 
-/* The region receives a Send of the peer, whose memory is the source. */
+/* The near end sends the buffer b->source, and the far end receives the message in the region. */
 static void send_into(struct bench *b, struct any *a)
 {
 	fill(b->source, a->n);
@@ -72,7 +72,7 @@ static void send_from(struct bench *b, struct any *a)
 		any_wrong(a, "the sent octets differ");
 }
 
-/* The region is the sink of a Read. */
+/* The far end reads the buffer b->source into the region. */
 static void read_into(struct bench *b, struct any *a)
 {
 	fill(b->source, a->n);
@@ -122,7 +122,10 @@ static void by_peer(struct bench *b, struct any *a, enum ibv_wr_opcode op)
 	}
 }
 
-/* Chooses the offset and the length of an operation. An atomic operation needs aligned memory. */
+/*
+ * Chooses the offset and the length of an operation. An atomic operation needs an aligned
+ * address.
+ */
 static void choose(struct bench *b, struct any *a, bool atomic)
 {
 	a->n = atomic ? 8 : 1 + below(chance(20) ? 64 : SOURCE);
@@ -136,7 +139,10 @@ static void choose(struct bench *b, struct any *a, bool atomic)
 	}
 }
 
-/* Runs a random operation on the region. Updates the model, or compares the data with it. */
+/*
+ * Runs a random operation on the region. If the operation writes to the region, updates the
+ * model; if not, compares the transferred data with the model.
+ */
 void any_access(struct bench *b, struct any *a)
 {
 	uint32_t op = below(7);
@@ -154,14 +160,20 @@ void any_access(struct bench *b, struct any *a)
 	}
 }
 
-/* Chooses a random region in @len bytes of memory: at a multiple of 16, of at least 32 bytes */
+/*
+ * Chooses offset and length of a region in @len bytes of memory: the offset is a multiple of 16,
+ * and the length is at least 32 bytes.
+ */
 void any_part(struct bench *b, struct any *a, size_t len)
 {
 	a->start = below(len - 32) / 16 * 16;
 	a->len = 32 + below(len - a->start - 32 + 1);
 }
 
-/* A tagged offset for a region at @start: the offset in its page, @start, or a far address */
+/*
+ * Return: a tagged offset for a region at the address @start, at random: the offset of @start in
+ * its page, or @start itself, or a tagged offset far from @start
+ */
 uint64_t any_iova(struct bench *b, uint64_t start)
 {
 	switch (below(3)) {

@@ -187,8 +187,8 @@ static void test_refusals(struct bench *b)
 /* ---- a region that changes ---- */
 
 /*
- * Sends the command itself, because ibv_rereg_mr() refuses regions of dma-bufs. Return: 0 or an
- * error number
+ * Gives the command of uverbs directly, because ibv_rereg_mr() refuses regions of dma-bufs.
+ * Return: 0 or an errno value
  */
 static int rereg(struct ibv_mr *mr, int flags, const struct ibv_pd *pd, void *at, int access)
 {
@@ -217,7 +217,7 @@ static int rereg(struct ibv_mr *mr, int flags, const struct ibv_pd *pd, void *at
 	return 0;
 }
 
-/* With a read-only descriptor the peer may read, and all rights to write are refused. */
+/* A read-only descriptor allows only regions without a right to write. The peer may read them. */
 static void test_read_only(struct bench *b)
 {
 	int fd = make(PAGE, IWT_DMABUF_READ_ONLY);

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * iwt_memory -a ADDRESS [-p PORT] [-t WHAT] [-n ROUNDS] [-s SEED] [-f FILE]: tests memory
- * regions. It connects to itself at ADDRESS, an address of a link. WHAT is the test: "rereg";
- * "odp"; "odpcharge", in a control group for memory; "odpcost"; "odpadvice"; "odpmany", as root;
- * "dmabuf", with the module iwt_dmabuf.
- * The tests "odpkill", "odpstay", "odpexec", "odpadvise" and "hold" run until they are killed.
- * "odpstay" and "odpexec" print "# waits" when streams wait for page faults; "odpadvise" prints
- * the same when a call waits. "hold" prints "# holds" when its regions are registered. FILE is a
- * file that "rereg" may only read; or memory.stat of the control group of "odpcharge"; or the
- * directory of the device's counters for "odpcost". Results in TAP.
+ * regions. The process connects to itself at ADDRESS, an address of a link. WHAT is the test:
+ *
+ *	rereg		ibv_rereg_mr(); FILE: a file that the process may only read
+ *	dmabuf		regions of dma-bufs; needs the module iwt_dmabuf
+ *	odp		on-demand paging
+ *	odpcharge	who is charged for the kernel's objects of regions; the process is in a
+ *			control group for memory, and FILE is memory.stat of this group
+ *	odpcost		the cost of on-demand paging; FILE: the directory of the device's counters
+ *	odpadvice	ibv_advise_mr() that waits for a page fault
+ *	odpmany		many processes; needs root
+ *
+ * These tests print results in TAP. The following tests run until a script kills them:
+ *
+ *	odpkill		ends objects while a stream waits for pages, again and again
+ *	odpstay		prints "# waits" when streams wait for page faults
+ *	odpexec		the same, then replaces the process by another program
+ *	odpadvise	prints "# waits" when ibv_advise_mr() waits for a page fault
+ *	hold		prints "# holds" when regions are registered
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +60,7 @@ int main(int argc, char **argv)
 		return 2;
 	random_begin(seed);
 	bench_open(&b);
-	/* the children of this test leave regions, which the end of this process destroys */
+	/* do not close: the children of this test leave regions, which the exit destroys */
 	if (!strcmp(what, "odpmany")) {
 		test_odp_many(&b);
 		return results_end();

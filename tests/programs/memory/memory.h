@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * iwt_memory: tests memory regions of a process: their rights, their contents after each kind of
- * request, reregistration, dma-buf and on-demand paging. One process has both ends of each
- * connection.
+ * iwt_memory: tests memory regions of a process: the rights of regions, their contents after each
+ * kind of request, reregistration, regions of dma-bufs, and on-demand paging. One process has
+ * both ends of each connection.
  */
 #ifndef MEMORY_H
 #define MEMORY_H
@@ -18,13 +18,19 @@
 
 #define PAGE	4096
 #define ARENA	(16 * PAGE)	/* bytes of memory that contains the region under test */
-#define SOURCE	(4 * PAGE)	/* bytes of memory at the other end of requests */
+#define SOURCE	(4 * PAGE)	/* bytes of the buffer @source of struct bench */
 
+/*
+ * The connection of the tests. A request transfers data between a region under test and the
+ * buffer
+ * @source, which is registered and pinned. Mostly the near end posts the request, and its local
+ * memory is @source.
+ */
 struct bench {
 	const char *address, *port;
 	struct ibv_context *verbs;
 	struct ibv_pd *pd[2];	/* the queue pairs belong to @pd[0] */
-	struct conn pair;	/* requests under test go from the near to the far end */
+	struct conn pair;
 	uint8_t *source;	/* SOURCE bytes */
 	struct ibv_mr *source_mr;
 };
@@ -32,7 +38,7 @@ struct bench {
 /* A region under test, and a model of its memory */
 struct any {
 	const char *name;
-	uint8_t *arena, *model;	/* memory that contains the region; its expected contents */
+	uint8_t *arena, *model;	/* memory around the region; expected contents of @arena */
 	size_t start;		/* offset of the region in @arena and @model */
 	struct ibv_mr *mr;
 	uint64_t iova;

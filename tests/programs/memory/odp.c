@@ -132,7 +132,10 @@ static void connect_two(struct bench *b, struct conn *c)
 	c->far_cq = cq[1];
 }
 
-/* Posts a Write of both elements, and a Read, which completes after the Write has been placed. */
+/*
+ * Posts a Write of both elements, and a Read, which completes after the Write has been placed.
+ * Return: true if both succeeded.
+ */
 static bool write_two(struct bench *b, struct conn *c, struct ibv_sge *sge)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .sg_list = sge, .num_sge = 2 }, *bad;
@@ -149,8 +152,9 @@ static bool write_two(struct bench *b, struct conn *c, struct ibv_sge *sge)
 }
 
 /*
- * A memory file can be sealed against writing only when nobody holds a reference to its pages.
- * TCP releases its references within a moment. After 15 seconds a reference has leaked.
+ * Return: true if the memory file can be sealed against writing. This fails while there are other
+ * references to its pages. TCP releases its references within a moment. If the sealing still
+ * fails after 15 seconds, a reference has leaked.
  */
 static bool sealed(int fd)
 {
@@ -166,8 +170,9 @@ static bool sealed(int fd)
 
 /*
  * An FPDU contains bytes of a pinned page and of an absent page. The driver begins the FPDU,
- * gives it up, and begins it again when the second page is present. With zero copy each attempt
- * takes a reference to the first page, and has to release it when the FPDU is given up.
+ * gives up, and begins the FPDU again when the second page is present. With zero copy each
+ * attempt takes a reference to the first page, and the driver must release this reference when it
+ * gives up.
  */
 static void test_given_up(struct bench *b)
 {
@@ -288,7 +293,7 @@ static void test_changes(struct bench *b)
 	munmap(at, PAGE);
 }
 
-/* Access flags that are accepted together with on-demand paging, and flags that are refused */
+/* Tests which access flags the driver accepts together with on-demand paging. */
 static void test_flags(struct bench *b)
 {
 	uint8_t *at = anonymous(PAGE);
@@ -356,10 +361,13 @@ static void test_file(struct bench *b)
 
 /* ---- accounting of the kernel's memory ---- */
 
-#define APART	(64 * PAGE)	/* memory whose pages share one node of the driver's xarray */
+#define APART	(64 * PAGE)	/* bytes of memory for which the driver's xarray needs one node */
 #define PLACES	300
 
-/* Return: bytes of kernel objects that a control group is charged for. @stat: its memory.stat */
+/*
+ * Return: bytes of kernel objects that a control group is charged for. @stat: path of the file
+ * memory.stat of this group
+ */
 static long charged(const char *stat)
 {
 	FILE *f = fopen(stat, "r");
@@ -403,7 +411,10 @@ void test_odp_charge(struct bench *b, const char *stat)
 	munmap(at, PLACES * APART);
 }
 
-/* Registers regions with and without the hint of relaxed ordering, which the script inspects. */
+/*
+ * Registers four regions, with and without on-demand paging, and with and without relaxed
+ * ordering. Then a script checks how the kernel shows these regions.
+ */
 void test_hold(struct bench *b)
 {
 	static const int access[] = { 0, IBV_ACCESS_RELAXED_ORDERING };

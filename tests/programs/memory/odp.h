@@ -34,15 +34,18 @@ void test_odp_races(struct bench *b, uint32_t rounds);
 /* odp_stuck.c */
 
 /*
- * Maps memory whose page faults wait until a reader of @fd serves them, by userfaultfd(2).
- * Return: NULL if the kernel has no userfaultfd
+ * Maps memory whose page faults wait until odp_serve() (userfaultfd(2)). @fd: receives the
+ * descriptor of the userfaultfd. Return: the address, or NULL if the kernel has no userfaultfd
  */
 uint8_t *odp_guarded(size_t len, int *fd);
 
 /* Waits until the kernel reports a page fault on @fd. Return: the address of the fault */
 uintptr_t odp_next_fault(int fd);
 
-/* Serves a page fault at @at by a page filled with @what. Return: false on failure */
+/*
+ * Ends a page fault at @at: provides a page of bytes with the value @what. Return: false on
+ * failure
+ */
 bool odp_serve(int fd, uint8_t *at, uint8_t what);
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_memory: ibv_advise_mr() waits for a page fault that nobody serves. A signal ends the call,
- * and so does the removal of the device.
+ * iwt_memory: ibv_advise_mr() waits for a page fault that does not end. A signal must end the
+ * call, and the removal of the device must end the call.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -52,8 +52,8 @@ static void handle(int flags)
 }
 
 /*
- * Sends signals until the call ends: a signal may arrive before the call waits, or the call may
- * wait again after a signal.
+ * Sends signals until the call ends, because one signal may arrive before the call waits. Return:
+ * the errno of the call or 0; -1 if the call does not end.
  */
 static int interrupt(struct call *c)
 {
@@ -118,7 +118,10 @@ void test_odp_advice(struct bench *b)
 		skip("ibv_advise_mr waits for memory", "this kernel has no userfaultfd");
 }
 
-/* Waits in the call until the script removes the link, then prints how the call has ended. */
+/*
+ * Waits in ibv_advise_mr() until a script removes the link, and then prints the result of the
+ * call.
+ */
 void test_odp_advise(struct bench *b)
 {
 	struct call c;

@@ -12,14 +12,17 @@
 #include "odp.h"
 
 #define REGIONS	200
-#define LONG	(15 * PAGE)	/* bytes of a message; few FPDUs, because the peer is local */
+#define LONG	(15 * PAGE)	/* bytes of a message; a local peer sends them in few FPDUs */
 #define TRIES	8
 #define CLEAN	64		/* pages of a file */
 
 /* The directory of the device's counters */
 static const char *counters;
 
-/* Reads a counter. Before it waits, because the device updates old values only. */
+/*
+ * Waits, and then reads a counter, because RDMA core reads only an old value from the driver
+ * again.
+ */
 static long counted(const char *name)
 {
 	char path[400];
@@ -35,7 +38,10 @@ static long counted(const char *name)
 	return n;
 }
 
-/* Many regions share a page. When the page goes, the kernel calls the driver once for all. */
+/*
+ * Many regions share a page. When the page disappears, the kernel must call the driver once for
+ * all regions, not once for each region.
+ */
 static void test_overlap(struct bench *b)
 {
 	uint8_t *at = anonymous(PAGE);
@@ -71,7 +77,10 @@ static void test_overlap(struct bench *b)
 	munmap(at, PAGE);
 }
 
-/* Transfers one message from @have to @absent. Return: have all its bytes arrived? */
+/*
+ * Transfers one message from the region @have to the region @absent. Return: true if all bytes of
+ * the message have arrived.
+ */
 static bool message(struct bench *b, enum ibv_wr_opcode op, const struct ibv_mr *have, const struct ibv_mr *absent)
 {
 	bool to_peer = op != IBV_WR_RDMA_READ;
@@ -93,8 +102,8 @@ static bool message(struct bench *b, enum ibv_wr_opcode op, const struct ibv_mr 
 }
 
 /*
- * Transfers a message into absent memory. Each of its few FPDUs may wait once for memory. Return:
- * the number of waits beyond that, at least 0
+ * Transfers a message into absent memory. Each of the few FPDUs may wait once for memory. Return:
+ * the number of additional waits
  */
 static long waits_too_often(struct bench *b, enum ibv_wr_opcode op, const struct ibv_mr *have, bool *good)
 {
@@ -105,8 +114,8 @@ static long waits_too_often(struct bench *b, enum ibv_wr_opcode op, const struct
 	must(good, message(b, op, have, absent), "a message");
 	faults = counted("odp_fault") - faults;
 	/*
-	 * Do not count the Request of a Read. Behind a Write do not count the Request and the
-	 * empty Response of the Read that waits for the Write.
+	 * Do not count FPDUs without data: the Request of a Read, and the Request and the empty
+	 * Response of the Read behind a Write.
 	 */
 	fpdus = counted("rx_fpdu") - fpdus - (op == IBV_WR_RDMA_WRITE ? 2 : op == IBV_WR_RDMA_READ);
 	printf("# %ld FPDUs wait %ld times\n", fpdus, faults);
@@ -117,8 +126,8 @@ static long waits_too_often(struct bench *b, enum ibv_wr_opcode op, const struct
 }
 
 /*
- * An FPDU has to wait once for all of its memory, because the driver checks and places it again
- * after each wait.
+ * An FPDU must wait only once, for all its memory: after each wait, the driver checks and places
+ * the whole FPDU again.
  */
 static void test_fpdu(struct bench *b)
 {
@@ -146,7 +155,10 @@ static void test_fpdu(struct bench *b)
 	munmap(have, LONG);
 }
 
-/* Return: number of dirty pages of the mapping at @at, to be written to disk or to swap */
+/*
+ * Return: number of dirty pages of the mapping at @at, which the kernel must write to disk or
+ * swap
+ */
 static long dirty_pages(const uint8_t *at)
 {
 	FILE *f = fopen("/proc/self/smaps", "r");
@@ -168,7 +180,7 @@ static long dirty_pages(const uint8_t *at)
 	return all * 1024 / PAGE;
 }
 
-/* Reads from each page. */
+/* Reads the first byte of each page. Return: the bytes combined by OR */
 static uint8_t look(const uint8_t *at)
 {
 	volatile const uint8_t *p = at;
@@ -181,9 +193,9 @@ static uint8_t look(const uint8_t *at)
 }
 
 /*
- * Pages of a file that nobody has written stay clean, although the peer reads and writes the same
- * region. A page that the peer has written is dirty, and its contents survive when the kernel
- * evicts it.
+ * Pages of a file that were only read stay clean, although the peer writes to other pages of the
+ * same region. A page that the peer has written to is dirty, and keeps its contents when the
+ * kernel evicts the page.
  */
 static void test_clean(struct bench *b)
 {
@@ -203,7 +215,9 @@ static void test_clean(struct bench *b)
 	must(&good, !dirty_pages(at), "the pages are clean after Reads");
 	fill(b->source, PAGE);
 	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, PAGE, (uintptr_t)at + 5 * PAGE, mr->rkey), "a Write");
-	/* empty the page tables: a page that is still dirty is marked in the page itself */
+	/*
+	 * empty the page tables: now only the driver's mark in the page itself keeps a page dirty
+	 */
 	if (madvise(at, CLEAN * PAGE, MADV_DONTNEED))
 		die("MADV_DONTNEED");
 	look(at);

@@ -25,7 +25,7 @@ static size_t huge_size(void)
 	return kb * 1024;
 }
 
-/* Runs random operations on a region, which is a random part of @len bytes of memory. */
+/* Runs random operations on one region, which is a random part of @len bytes at a->arena. */
 static void operations(struct bench *b, struct any *a, size_t len, uint32_t rounds)
 {
 	uint32_t i;
@@ -70,7 +70,7 @@ static void hugetlb(struct bench *b, uint32_t rounds)
 	free(a.model);
 }
 
-/* A thread that splits and collapses huge pages; their contents stay the same */
+/* A thread that splits and collapses huge pages. The contents of the pages stay the same. */
 struct stir {
 	uint8_t *at;
 	size_t huge;

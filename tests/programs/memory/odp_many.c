@@ -14,7 +14,9 @@
 #define PROCESSES	100
 #define SECONDS		60
 
-/* Releases the free objects that processors keep, because slabinfo counts them as used. */
+/*
+ * Releases the free objects that processors keep, because slabinfo counts these objects as used.
+ */
 static void shrink(const char *kind)
 {
 	char path[100];
@@ -83,7 +85,10 @@ static void make(struct bench *b, pid_t *pid, int *hear, int *say)
 	*say = out[1];
 }
 
-/* Waits until there are few more than @were objects. Return: false if the time runs out */
+/*
+ * Waits until there are fewer than @were + PROCESSES / 2 objects of the kind. Return: false if
+ * this does not happen in time
+ */
 static bool few(const char *kind, long were)
 {
 	long is = 0;
@@ -102,8 +107,9 @@ static bool few(const char *kind, long were)
 }
 
 /*
- * Child processes inherit the descriptor of the device, register a region and exit. Their regions
- * stay, but no large objects of the kernel, such as address spaces or workqueues, may stay.
+ * Child processes inherit the descriptor of the device, register a region and exit. The regions
+ * stay until the parent closes the device. But no large objects of the kernel may stay for each
+ * child, such as address spaces or workqueues.
  */
 void test_odp_many(struct bench *b)
 {

@@ -11,14 +11,14 @@
 
 #include "odp.h"
 
-/* Chooses some pages of the arena. */
+/* Chooses some pages of the arena. @from, @n: first page and number of pages */
 static void some_pages(size_t *from, size_t *n)
 {
 	*from = below(ARENA / PAGE);
 	*n = 1 + below(ARENA / PAGE - *from);
 }
 
-/* Discards pages. They are absent then, and zero when they are accessed again. */
+/* Discards pages. The pages are absent then, and contain zeros after the next access. */
 static void zap(struct bench *b, struct any *a, size_t at, size_t len)
 {
 	if (madvise(a->arena + at, len, MADV_DONTNEED))
@@ -50,7 +50,10 @@ static void move_in(struct bench *b, struct any *a, size_t at, size_t len)
 		die("mremap");
 }
 
-/* While a child shares the pages, each process writes to a copy of its own. */
+/*
+ * A child shares the pages. Meanwhile, data that arrive must not change the child's copy of the
+ * pages, and the child's writes must not change the region.
+ */
 static void in_child(struct bench *b, struct any *a, size_t at, size_t len)
 {
 	int status, talk[2];

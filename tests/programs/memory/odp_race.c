@@ -30,7 +30,10 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
-/* Removes pages while a peer writes to them. A Write after this must arrive complete. */
+/*
+ * Removes pages while a peer writes to the pages. Afterwards, another Write must arrive
+ * completely.
+ */
 static bool zap_under_fire(struct bench *b)
 {
 	uint8_t *at = anonymous(SOURCE), *spare;
@@ -71,7 +74,10 @@ static bool zap_under_fire(struct bench *b)
 	return good;
 }
 
-/* Ends a mapping, a region or a queue pair at a random time while the stream waits for pages. */
+/*
+ * Ends a mapping, a region or the queue pairs, after a random time in which the stream may wait
+ * for pages.
+ */
 static bool end_under_fire(struct bench *b)
 {
 	uint8_t *at = anonymous(ARENA);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_memory: page faults that wait until the test serves them. For a part of its memory the
- * process serves the page faults itself, or leaves them unserved. A peer writes to this memory,
- * and its stream waits. Nothing else may wait for these page faults.
+ * iwt_memory: page faults that wait until the test ends them (userfaultfd(2)), or that do not
+ * end. A peer writes to memory with such page faults, so the stream waits. Nothing except this
+ * stream may wait for the page faults.
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -19,7 +19,7 @@
 
 #define STREAMS	4	/* streams that wait at the same time */
 
-/* Memory whose page faults wait for the test, one page for each stream, and these streams */
+/* Memory whose page faults wait for the test, and streams. Each stream writes to one page. */
 struct stuck {
 	int fd;
 	uint8_t *at;
@@ -128,7 +128,10 @@ static bool serve(struct bench *b, struct stuck *s)
 	return good;
 }
 
-/* Do other streams of the process go on? They write to absent pages and read pinned memory. */
+/*
+ * Return: true if another stream of the process continues. This stream writes to absent pages and
+ * reads pinned memory.
+ */
 static bool others_go_on(struct bench *b, struct stuck *s)
 {
 	uint8_t *at = anonymous(2 * PAGE);
@@ -144,7 +147,7 @@ static bool others_go_on(struct bench *b, struct stuck *s)
 	}
 	must(&good, !bench_do(b, IBV_WR_RDMA_READ, PAGE, (uintptr_t)b->source + PAGE, b->source_mr->rkey),
 	     "a Read of pinned memory");
-	/* also if the Read has failed: both pages of the source are the same from now on */
+	/* make both pages of b->source equal, even if the Read has failed to do so */
 	memcpy(b->source, b->source + PAGE, PAGE);
 	ibv_dereg_mr(mr);
 	munmap(at, 2 * PAGE);
@@ -175,7 +178,10 @@ static void fail(struct bench *b, struct rdma_cm_id *id)
 	conn_drop(&b->pair);
 }
 
-/* Ends something while streams wait. No call in here may wait for the page faults. */
+/*
+ * Ends queue pairs, the region or the mapping while streams wait. @how selects the way. No call
+ * of this function may wait for the page faults.
+ */
 static void ends_alone(struct bench *b, struct stuck *s, int how)
 {
 	int i;
@@ -257,8 +263,8 @@ void odp_keep(int fd)
 }
 
 /*
- * Streams wait for page faults, and the process waits for the script. @what: "stay", or "exec" to
- * replace the process by another program
+ * Makes streams wait for page faults, and waits until a script kills the process. @what: "stay",
+ * or "exec" to replace the process by another program first
  */
 void test_odp_wait(struct bench *b, const char *what)
 {

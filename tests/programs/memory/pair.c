@@ -5,7 +5,7 @@
 
 #include "memory.h"
 
-/* Opens the device, and registers the source of requests. */
+/* Opens the device, and registers the buffer b->source. */
 void bench_open(struct bench *b)
 {
 	int i;
@@ -39,7 +39,7 @@ void bench_close(struct bench *b)
 	cm_close();
 }
 
-/* Posts a request, whose local memory is the first @len bytes of the source. */
+/* Posts a request at the near end. Its local memory is the first @len bytes of b->source. */
 void bench_post(struct bench *b, enum ibv_wr_opcode op, uint32_t len, uint64_t addr, uint32_t rkey)
 {
 	struct ibv_sge sge = { (uintptr_t)b->source, len, b->source_mr->lkey };
@@ -61,8 +61,9 @@ enum ibv_wc_status bench_reap(struct bench *b)
 }
 
 /*
- * Posts one request and waits for its effect: a Read of zero bytes, posted behind a Write, is
- * complete when the peer has placed the Write. If the request fails, drops the connection.
+ * Posts one request as bench_post(), and waits for its effect: a Read of zero bytes behind a
+ * Write completes when the peer has placed the Write. If the request fails, drops the connection.
+ * Return: the status of the request.
  */
 enum ibv_wc_status bench_do(struct bench *b, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,
 			    uint32_t rkey)
@@ -81,7 +82,10 @@ enum ibv_wc_status bench_do(struct bench *b, enum ibv_wr_opcode op, uint32_t len
 	return status;
 }
 
-/* Sends the first @len bytes of a zero-based region; the peer receives them into the source. */
+/*
+ * The near end sends the first @len bytes of the region @mr, whose tagged offsets begin at 0. The
+ * far end receives these bytes in b->source. Return: the status of the Send.
+ */
 enum ibv_wc_status bench_do_with(struct bench *b, const struct ibv_mr *mr, uint32_t len)
 {
 	struct ibv_sge from = { 0, len, mr->lkey };

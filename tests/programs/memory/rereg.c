@@ -62,7 +62,10 @@ static bool possible(const struct subject *s, const struct model *m)
 	return m->len && m->at + m->len <= s->arena + ARENA;
 }
 
-/* Requests a random change, possible or not, and repeats a possible change in the model. */
+/*
+ * Requests a random change. A change that possible() allows must succeed, and changes the model,
+ * too. Other changes must fail.
+ */
 static void change(struct bench *b, struct subject *s)
 {
 	static const int sets[] = { IBV_REREG_MR_CHANGE_TRANSLATION, IBV_REREG_MR_CHANGE_ACCESS,
@@ -120,7 +123,7 @@ static void follow_atomic(struct bench *b, struct subject *s, size_t off)
 	memcpy(s->want + off, &word, 8);
 }
 
-/* Tries a random access of the peer, allowed or not, and checks the result. */
+/* Tries a random access of the peer. The access must succeed exactly if the model allows it. */
 static void try_access(struct bench *b, struct subject *s)
 {
 	static const enum ibv_wr_opcode ops[] = { IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
@@ -165,11 +168,11 @@ static void one_round(struct bench *b, struct subject *s)
 {
 	uint32_t i;
 
-	/* other pages that the process has pinned: the source, and rings of queues */
+	/* number of other pinned pages of the process: pages of b->source, and rings of queues */
 	size_t others = pinned_pages() - pages_of(s->mr);
 
 	change(b, s);
-	/* fewer pages are right: the kernel may release rings of an ended connection meanwhile */
+	/* a smaller number is right: the kernel may release rings of an earlier connection now */
 	if (pinned_pages() != others + pages_of(s->mr) && pinned_at_rest() >= others + pages_of(s->mr))
 		wrong(s, "the number of pinned pages is wrong");
 	for (i = below(4); i && !s->wrong[0]; i--)
@@ -213,7 +216,7 @@ struct writer {
 	uint32_t rkey;
 };
 
-/* Writes with the same key again and again, until one fails. */
+/* Posts Writes with the same key again and again, until a Write fails. */
 static void *write_on(void *arg)
 {
 	struct writer *w = arg;
@@ -275,7 +278,10 @@ void test_rereg_traffic(struct bench *b, uint32_t rounds)
 
 /* ---- memory that is shared until it is written ---- */
 
-/* Is a child refused, whose own memory at the region's address would replace the parent's? */
+/*
+ * Return: true if ibv_rereg_mr() fails in a child process. In the region, the child's memory at
+ * the same address would replace the parent's memory.
+ */
 static bool child_is_refused(struct ibv_mr *mr)
 {
 	int status;
