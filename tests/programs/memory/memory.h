@@ -21,10 +21,9 @@
 #define SOURCE	(4 * PAGE)	/* bytes of the buffer @source of struct bench */
 
 /*
- * The connection of the tests. A request transfers data between a region under test and the
- * buffer
- * @source, which is registered and pinned. Mostly the near end posts the request, and its local
- * memory is @source.
+ * The connection of the tests. A request transfers data between a region under test and @source,
+ * a registered and pinned buffer. Mostly the near end posts the request, and the local memory of
+ * the request is @source.
  */
 struct bench {
 	const char *address, *port;

@@ -20,8 +20,7 @@
 static const char *counters;
 
 /*
- * Waits, and then reads a counter, because RDMA core reads only an old value from the driver
- * again.
+ * Waits, and then reads a counter. RDMA core asks the driver again only after some milliseconds.
  */
 static long counted(const char *name)
 {
@@ -215,9 +214,7 @@ static void test_clean(struct bench *b)
 	must(&good, !dirty_pages(at), "the pages are clean after Reads");
 	fill(b->source, PAGE);
 	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, PAGE, (uintptr_t)at + 5 * PAGE, mr->rkey), "a Write");
-	/*
-	 * empty the page tables: now only the driver's mark in the page itself keeps a page dirty
-	 */
+	/* empty the page tables: now a page is dirty only if the driver has marked it so */
 	if (madvise(at, CLEAN * PAGE, MADV_DONTNEED))
 		die("MADV_DONTNEED");
 	look(at);
