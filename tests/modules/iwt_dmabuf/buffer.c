@@ -33,8 +33,8 @@ struct buffer {
 	u8 *mem;
 	size_t size;
 	u32 flags;
-	bool moved;	/* moved to where it can be pinned; under the reservation lock */
-	bool revoked;	/* under the reservation lock */
+	bool moved;	/* pin() has moved the buffer; protected by the reservation lock */
+	bool revoked;	/* protected by the reservation lock */
 	atomic_t attached, pinned, mapped, accessed;
 };
 

@@ -7,11 +7,11 @@
 #include <linux/types.h>
 
 /* Properties of a buffer */
-#define IWT_DMABUF_LINEAR	1	/* it is in the kernel's linear mapping */
-#define IWT_DMABUF_NO_VMAP	2	/* the kernel cannot map it, so no CPU can access it */
-#define IWT_DMABUF_IOMEM	4	/* it pretends to be a device's memory */
-#define IWT_DMABUF_MOVES	8	/* it moves until it is pinned, and can be revoked */
-#define IWT_DMABUF_READ_ONLY	16	/* its descriptor is open for reading only */
+#define IWT_DMABUF_LINEAR	1	/* the buffer is in the kernel's linear mapping */
+#define IWT_DMABUF_NO_VMAP	2	/* importers cannot map the buffer for the CPU */
+#define IWT_DMABUF_IOMEM	4	/* the exporter calls the buffer a device's memory */
+#define IWT_DMABUF_MOVES	8	/* the first pin moves the buffer; it can be revoked */
+#define IWT_DMABUF_READ_ONLY	16	/* the descriptor is open for reading only */
 #define IWT_DMABUF_BUSY		32	/* begin_cpu_access() fails with -EBUSY */
 
 struct iwt_dmabuf_make {
@@ -20,7 +20,9 @@ struct iwt_dmabuf_make {
 	__u32 fd;	/* out */
 };
 
-/* Counts of what the importers use of a buffer now */
+/*
+ * How the importers use a buffer now: the numbers of attachments, pins, mappings and CPU accesses
+ */
 struct iwt_dmabuf_use {
 	__u32 fd;
 	__u32 attached;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One connection of the echo server, from the connection request until it is freed. */
+/*
+ * One connection of the echo server, from the connection request until the connection is freed.
+ */
 #include <linux/err.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -15,8 +17,8 @@
 #define FILL	0xa5	/* value of bytes that no message has written */
 
 /*
- * One receive, and the buffer for its message and for the reply. A slot does one thing at a time:
- * it receives, reads from the peer, or sends.
+ * One receive, with a buffer for the received message and for the reply. At any time, at most one
+ * request of a slot is posted: the receive, a Read from the peer, or a Send.
  *
  * @buf: ECHO_ROOM bytes
  * @sge: all of @buf, in elements of different length
@@ -31,7 +33,7 @@ struct slot {
 	u32 len;
 };
 
-/* @ending: the connection posts nothing any more, and @end_work is queued */
+/* @ending: @end_work is queued, and will disconnect and free the connection */
 struct conn {
 	struct list_head node;
 	struct rdma_cm_id *id;
@@ -47,7 +49,7 @@ static DEFINE_MUTEX(conns_lock);
 static struct workqueue_struct *end_wq;
 static atomic_t next_mode;
 
-/* The ways to poll completion queues; successive connections use them in turn. */
+/* The ways to poll completion queues. Successive connections use these ways in turn. */
 static const enum ib_poll_context contexts[] = { IB_POLL_SOFTIRQ, IB_POLL_WORKQUEUE };
 
 static void end(struct conn *c)
@@ -165,7 +167,7 @@ static void on_send(struct ib_cq *cq, struct ib_wc *wc)
 		post_recv(s);
 }
 
-/* The elements are adjacent in memory, so a Read can use the whole slot as one element. */
+/* The elements are adjacent in memory, so a Read can use the whole buffer as one element. */
 static int make_slot(struct conn *c, struct slot *s)
 {
 	static const u32 length[SGES] = { 100, 1, 4000, ECHO_ROOM - 4101 };
@@ -215,7 +217,7 @@ static int make_qp(struct conn *c)
 	return rdma_create_qp(c->id, c->pd, &attr);
 }
 
-/* The queue pair is already destroyed. */
+/* The caller has destroyed the queue pair before, if there was one. */
 static void free_conn(struct conn *c)
 {
 	int i;
@@ -243,14 +245,14 @@ static void do_end(struct work_struct *work)
 	ib_drain_qp(c->id->qp);
 	rdma_destroy_qp(c->id);
 	free_conn(c);
-	/* handlers of the identifier's events use the connection */
+	/* event handlers use the connection until rdma_destroy_id() returns */
 	rdma_destroy_id(c->id);
 	kfree(c);
 }
 
 /**
  * iwt_echo_event() - handle an rdma_cm event of a connection
- * @id: identifier of the connection
+ * @id: rdma_cm_id of the connection
  * @ev: event
  *
  * Return: 0.
@@ -276,9 +278,9 @@ static int make_conn(struct conn *c)
 
 /**
  * iwt_echo_accept() - accept a connection request
- * @id: the new identifier
+ * @id: the rdma_cm_id of the request
  *
- * Return: 0 or an error; after an error rdma_cm destroys the identifier.
+ * Return: 0 or an error; after an error rdma_cm destroys @id.
  */
 int iwt_echo_accept(struct rdma_cm_id *id)
 {

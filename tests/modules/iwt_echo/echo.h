@@ -14,7 +14,7 @@ struct rdma_cm_id;
 /* The first byte of a message is a request. */
 enum echo_ask {
 	ECHO_BACK = 'e',	/* send the message back */
-	ECHO_READ = 'r',	/* struct echo_read: read from its address, send the data back */
+	ECHO_READ = 'r',	/* struct echo_read: Read from its @addr, send the data */
 	ECHO_NONE = 'n',	/* send nothing */
 };
 

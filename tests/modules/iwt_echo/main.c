@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An echo server in the kernel for a raw peer. Its receive buffers, and the sinks of its Reads,
- * are kernel memory that no memory region names.
+ * An echo server in the kernel for the Python peer (tests/peer). The receive buffers and the
+ * sinks of Reads are kernel memory that is not registered as a memory region (local_dma_lkey).
  *
  * To start it, write a line "FD ADDRESS PORT" to the file "listen" of this module's debugfs
  * directory. FD is the writer's descriptor of the network namespace in which the server listens.
@@ -30,8 +30,8 @@ static int on_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	if (id->context)
 		return iwt_echo_event(id, ev);
 	/*
-	 * rdma_cm destroys the listener when the device is removed, unless stop() destroys the
-	 * listener already
+	 * If the device is removed, let rdma_cm destroy the listener (return 1), unless stop()
+	 * destroys the listener already
 	 */
 	return ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL && cmpxchg(&listener, id, NULL) == id;
 }

@@ -39,7 +39,10 @@ static struct packet_type tap = {
 	.func = on_packet,
 };
 
-/* Return: the net device of the writer's namespace, with a reference, or NULL */
+/*
+ * Return: a net device of the caller's network namespace, with a reference: the last device that
+ * is up and is no loopback device; or NULL
+ */
 static struct net_device *find_netdev(void)
 {
 	struct net_device *dev, *found = NULL;
@@ -67,7 +70,9 @@ int iwt_held_blind(u16 port)
 {
 	if (blinded)
 		return -EBUSY;
-	/* in newer kernels a packet handler without a device gets packets of one namespace */
+	/*
+	 * in newer kernels a packet handler without a device only gets packets of one namespace
+	 */
 	tap.dev = find_netdev();
 	if (!tap.dev)
 		return -ENODEV;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Imitates system calls that are interrupted at a bad moment: a call reads the operations of the
- * socket, and uses them later, when the socket may have other operations. A real process does
- * this if it is preempted in between.
+ * socket, and uses these operations later, when the socket may have other operations. A real
+ * system call does this if it is preempted in between.
  */
 #include <linux/fcntl.h>
 #include <linux/net.h>
@@ -62,9 +62,9 @@ static int transfer(bool send)
 
 /**
  * iwt_held_go_on() - continue a system call with the operations that iwt_held_begin() read
- * @call: name of the call, as in the file "ctl"
+ * @call: name of the call, as in a line of the file "ctl"
  *
- * Return: 0, or the error of the call.
+ * Return: 0, the error of the call, or -EINVAL for an unknown name.
  */
 int iwt_held_go_on(const char *call)
 {

@@ -8,19 +8,19 @@
  *	hold FD		a thread owns the socket; several sockets may be held
  *	pulse FD	a thread owns the socket again and again, so that the thread processes
  *			most segments that TCP receives
- *	ambush FD	this module takes the ownership of the socket just before the next caller
- *			of lock_sock(), and keeps the socket
- *	waylay FD	this module takes the ownership just before the next caller that waits for
- *			the socket's owner with a time limit
+ *	ambush FD	this module takes the ownership of the socket just before the next call of
+ *			lock_sock(), and keeps the ownership
+ *	waylay FD	this module takes the ownership just before the next caller checks for an
+ *			owner in order to wait with a time limit (prepare_to_wait())
  *	begin FD	system calls on the socket begin: they read the socket's operations now
  *	connect, reconnect, listen, shutdown, send, recv	the call of this name continues
  *	half		a shutdown() of the sending direction continues
  *	blind PORT	data that arrive for this port, through the net device of the writer's
- *			namespace, are in memory that the CPU cannot read
+ *			namespace, are marked as memory that the CPU cannot read
  *	end		ends everything that earlier lines began
  *
- * Only "hold" works with more than one socket at a time. The file reads as 1 if "ambush" or
- * "waylay" has taken the ownership before a caller, else as 0.
+ * Only "hold" works with more than one socket at a time. A reader of the file gets "1" if
+ * "ambush" or "waylay" has taken the ownership before a caller, otherwise "0".
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>

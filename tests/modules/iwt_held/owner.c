@@ -103,7 +103,7 @@ static void catch(struct sock *sk)
 	spin_unlock(&sk->sk_lock.slock);
 }
 
-/* Called at the beginning of lock_sock(), with interrupts off. */
+/* Called at the beginning of lock_sock_nested(), with interrupts off. */
 static int on_lock(struct kprobe *p, struct pt_regs *regs)
 {
 	struct sock *sk = (struct sock *)first_argument(regs);
@@ -113,7 +113,9 @@ static int on_lock(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Runs at the beginning of prepare_to_wait(), whose caller then checks for an owner. */
+/*
+ * Called at the beginning of prepare_to_wait(). Afterwards the caller of it checks for an owner.
+ */
 static int on_wait(struct kprobe *p, struct pt_regs *regs)
 {
 	struct sock *sk = READ_ONCE(prey);
@@ -145,7 +147,7 @@ static void leave(void)
 {
 	if (!hunted)
 		return;
-	/* lock_sock() on another processor may still read the old value of "prey" */
+	/* another processor may use the old value of "prey" until unregister_kprobe() returns */
 	WRITE_ONCE(prey, NULL);
 	unregister_kprobe(&probe);
 	if (caught)
@@ -170,7 +172,7 @@ static void leave(void)
  * @bounded: act on the next caller that waits for the owner with a time limit, instead of the
  *	next caller of lock_sock()
  *
- * Return: 0, or -EOPNOTSUPP if the kernel has no probe there.
+ * Return: 0, or -errno if the kernel cannot probe that function.
  */
 int iwt_held_ambush(struct sock *sk, bool bounded)
 {
@@ -182,6 +184,8 @@ int iwt_held_ambush(struct sock *sk, bool bounded)
 
 /**
  * iwt_held_caught() - did iwt_held_ambush() take the ownership before a caller?
+ *
+ * Return: true if this has happened, and iwt_held_let_go() has not been called since.
  */
 bool iwt_held_caught(void)
 {

@@ -10,7 +10,7 @@ static const char question[] = "iwt_ktest asks", answer[] = "and so it is";
 /**
  * iwt_kt_fail() - record the first failure of a case
  * @c: connection
- * @line: line of the source
+ * @line: line of the source file
  * @fmt: description
  *
  * Any context. Return: -EIO.
@@ -89,7 +89,9 @@ static int make_srq(struct kt_end *e)
 
 	if (!e->conn->shared || e != &e->conn->s)
 		return 0;
-	/* its protection domain is not the one of the queue pair */
+	/*
+	 * the protection domain of a shared receive queue may differ from that of the queue pair
+	 */
 	srq = ib_create_srq(e->other_pd, &attr);
 	if (IS_ERR(srq))
 		return PTR_ERR(srq);
@@ -193,7 +195,10 @@ static bool says(const struct rdma_cm_event *ev, const char *text, size_t len)
 	return p->private_data_len >= len && !memcmp(p->private_data, text, len);
 }
 
-/* Accepts like a process: the identifier has no queue pair, and @param names one by number. */
+/*
+ * Accepts like a process: @id has no queue pair, and the parameters contain the number of a queue
+ * pair.
+ */
 static int accept_named(struct kt_end *e, struct rdma_cm_id *id)
 {
 	struct rdma_conn_param param = { .qp_num = e->conn->name };
@@ -205,7 +210,7 @@ static int accept_named(struct kt_end *e, struct rdma_cm_id *id)
 	return err;
 }
 
-/* A return value other than 0 makes rdma_cm destroy the new identifier. */
+/* Return: 0, or an error, after which rdma_cm destroys the new rdma_cm_id @id. */
 static int accept_request(struct kt_end *e, struct rdma_cm_id *id,
 			  struct rdma_cm_event *ev)
 {
@@ -331,8 +336,8 @@ static int resolve(struct kt_conn *c, struct kt_end *e, int side)
 }
 
 /**
- * iwt_kt_resolve_other() - create another identifier and resolve the connection's destination
- * @c: connection; its end @o gets the identifier, but no other objects
+ * iwt_kt_resolve_other() - create another rdma_cm_id and resolve the connection's destination
+ * @c: connection; its end @o gets the rdma_cm_id, but no other objects
  * @side: 0 for the client's device, 1 for the server's
  *
  * Return: 0 or a negative error.

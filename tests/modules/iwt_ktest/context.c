@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tests each rule of the kernel's Documentation/infiniband/core_locking.rst: in which contexts
- * consumers may call verbs, and in which contexts a driver may call completion handlers. Tests
- * requests for completion events, too.
+ * consumers may call verbs, and in which contexts a driver may call completion handlers. Other
+ * cases test requests for completion events.
  */
 #include <linux/bottom_half.h>
 #include <linux/delay.h>
@@ -16,7 +16,7 @@
 
 #define ROUNDS	50
 
-/* Posts the receives at the server for all messages that a case will send. */
+/* Posts @n receives at the server, before a case sends its messages. */
 static int replenish(struct kt_conn *c, int n)
 {
 	while (n--)
@@ -105,7 +105,7 @@ static void on_timer(struct timer_list *timer)
 
 static int from_timer_context(struct kt_conn *c)
 {
-	/* not on the stack: for timers on the stack the functions differ between kernels */
+	/* not on the stack: kernels have different functions for timers on the stack */
 	struct kt_timer *t = kzalloc(sizeof(*t), GFP_KERNEL);
 
 	if (kt_bad(c, !t, "no memory"))
@@ -148,7 +148,9 @@ static int from_interrupt(struct kt_conn *c)
 	return all_arrived(c, ROUNDS);
 }
 
-/* Answers each received message from within its completion handler. */
+/*
+ * Answers each received message, inside the handler of its completion, until the budget is used.
+ */
 static void answer(struct kt_end *e, enum kt_queue q, const struct ib_wc *wc)
 {
 	if (q != KT_RECV || wc->status != IB_WC_SUCCESS || !e->budget)
@@ -213,7 +215,7 @@ static int bursts_from(void *arg)
 
 	for (i = 0; i < 60 && !e->post_err; i++) {
 		burst(e);
-		/* wait until both queues of both ends have room */
+		/* wait until both queues of this end have enough free entries */
 		while (e->posted[KT_SEND] - READ_ONCE(e->logged[KT_SEND]) > 16 ||
 		       e->posted[KT_RECV] - READ_ONCE(e->logged[KT_RECV]) > 96) {
 			if (kthread_should_stop())
@@ -284,13 +286,15 @@ static int message(struct kt_conn *c, int flags)
 	return iwt_kt_expect(s, KT_RECV, n, n, IB_WC_SUCCESS, IB_WC_RECV);
 }
 
-/* Each request for events raises one event, and only for the requested kind of completion. */
+/* Each request for an event leads to one event, and only for the requested kind of completion. */
 static int notify(struct kt_conn *c)
 {
 	struct kt_end *s = &c->s;
 	int before = atomic_read(&s->events);
 
-	/* iwt_kt_make_end() has armed the queue */
+	/*
+	 * iwt_kt_make_end() has requested the first event; the handler must not request the next
+	 */
 	WRITE_ONCE(s->armed, false);
 	if (message(c, 0) || kt_bad(c, !event_after(s, before), "no event"))
 		return -EIO;
@@ -319,7 +323,7 @@ static int notify(struct kt_conn *c)
 	return kt_bad(c, !event_after(s, before), "no event for a flushed receive");
 }
 
-/* ib_req_notify_cq() reports earlier completions if the caller requests it by a flag. */
+/* ib_req_notify_cq() reports earlier completions if IB_CQ_REPORT_MISSED_EVENTS is set. */
 static int missed(struct kt_conn *c)
 {
 	int ask = IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS;
@@ -332,7 +336,7 @@ static int missed(struct kt_conn *c)
 		return -EIO;
 	if (kt_bad(c, ib_req_notify_cq(s->cq, ask) != 0, "a missed completion without cause"))
 		return -EIO;
-	/* the completion of the server's own SEND: it raises no event, and nobody polls */
+	/* the completion of the server's own SEND raises no event, and is not polled */
 	if (kt_bad(c, iwt_kt_recv(&c->c, NULL, 0), "ib_post_recv") ||
 	    kt_bad(c, iwt_kt_send(s, NULL, 0, IB_SEND_SIGNALED), "SEND"))
 		return -EIO;
@@ -344,7 +348,7 @@ static int missed(struct kt_conn *c)
 	return 0;
 }
 
-/* Replaces the core's completion handler, to count its calls. */
+/* count_and_tell() replaces the completion handler of RDMA core, to count the calls in @told. */
 static ib_comp_handler core_handler;
 static atomic_t told;
 
@@ -354,7 +358,7 @@ static void count_and_tell(struct ib_cq *cq, void *ctx)
 	core_handler(cq, ctx);
 }
 
-/* Sends a message whose event moderation delays, so that no handler is called yet. */
+/* Sends a message. Moderation delays the event of its completion, so no handler is called yet. */
 static int put_off(struct kt_conn *c)
 {
 	unsigned long end = jiffies + KT_PATIENCE;
@@ -376,8 +380,8 @@ static int put_off(struct kt_conn *c)
 }
 
 /*
- * Destroying the last queue pair of a completion queue raises the delayed event. After the
- * destruction no event may follow, because the completion queue may be freed then.
+ * The destruction of the last queue pair of a completion queue must raise the delayed event.
+ * After the destruction no event may follow, because the consumer may free the completion queue.
  */
 static int moderated(struct kt_conn *c)
 {

@@ -18,7 +18,7 @@ static int send_one(struct kt_end *from, u32 len, int n_from, int n_to)
 
 	memset(to->buf, KT_GUARD, KT_BUF);
 	iwt_kt_split(from, 17, len, src, n_from);
-	/* the receive has more room than the message needs */
+	/* the receive is longer than the message */
 	iwt_kt_split(to, 1003, len + 9, dst, n_to);
 	iwt_kt_fill_sges(from, src, n_from, len);
 	if (kt_bad(c, iwt_kt_recv(to, dst, n_to), "ib_post_recv") ||
@@ -46,7 +46,9 @@ static int sends(struct kt_conn *c)
 	return 0;
 }
 
-/* An inline request is copied before the verb returns, so its buffer may change then. */
+/*
+ * The data of an inline request are copied before the verb returns. Then the buffer may change.
+ */
 static int sends_inline(struct kt_conn *c)
 {
 	static const u32 lens[] = { 0, 1, 100, KT_INLINE };
@@ -138,7 +140,10 @@ static int read_expect(struct kt_end *e, u32 i, u32 n, u32 len)
 		      k->byte_len, len);
 }
 
-/* @src is at the server, @sink at the client; a READ uses the same offset in both. */
+/*
+ * READs from the server's region @src into the client's buffer or into the client's region @sink.
+ * In both regions the offset is the same.
+ */
 static int reads_of(struct kt_conn *c, struct kt_mr *src, struct kt_mr *sink)
 {
 	struct kt_end *e = &c->c;
@@ -231,7 +236,9 @@ static int fences(struct kt_conn *c)
 	return err;
 }
 
-/* Posts request number @i of the mix. Return: its operation */
+/*
+ * Posts request number @i of mix(), and stores the verb's result in @err. Return: the operation
+ */
 static enum ib_wc_opcode post_mixed(struct kt_conn *c, struct kt_mr *m, u32 i,
 				    int flags, int *err)
 {
@@ -258,8 +265,9 @@ static enum ib_wc_opcode post_mixed(struct kt_conn *c, struct kt_mr *m, u32 i,
 }
 
 /*
- * Mixes READs, which wait for the peer's answer, with operations that do not wait. Every
- * @every-th request is signalled.
+ * Mixes READs, which complete after the peer's answer, with operations that need no answer. One
+ * of
+ * @every requests is signalled.
  */
 static int mix(struct kt_conn *c, struct kt_mr *m, u32 every)
 {

@@ -47,7 +47,10 @@ static struct kt_job *job_start(struct kt_end *e, void (*fn)(struct kt_end *e))
 	return job;
 }
 
-/* If the job does not end, its connection and the module are never freed. */
+/*
+ * Waits until the thread of the job ends. If the thread does not end, the connection and the
+ * module are never freed.
+ */
 static int job_wait(struct kt_conn *c, struct kt_job *job, const char *what)
 {
 	if (kt_bad(c, !job, "no memory for a thread"))
@@ -92,7 +95,7 @@ static int post_receives(struct kt_end *e, int n)
 	return 0;
 }
 
-/* Posts @n signalled requests; every third one is a READ, which waits for the peer's answer. */
+/* Posts @n signalled requests. Every third request is a READ, which needs the peer's answer. */
 static int post_sends(struct kt_end *e, struct kt_mr *m, int n)
 {
 	struct ib_sge sge = iwt_kt_sge(e, 0, m->len);
@@ -108,7 +111,7 @@ static int post_sends(struct kt_end *e, struct kt_mr *m, int n)
 	return 0;
 }
 
-/* Registers a region at the peer of @e that @e may access. */
+/* Registers a region @m at the peer of @e. Requests of @e may access this region. */
 static int open_region(struct kt_end *e, struct kt_mr *m)
 {
 	struct kt_end *peer = iwt_kt_peer(e);
@@ -216,7 +219,7 @@ static int in_traffic(struct kt_conn *c, bool both)
 		job2 = job_start(&c->c, do_traffic);
 	err = iwt_kt_wait(&c->c, KT_RECV, 20);
 	if (both) {
-		/* ends the traffic of the client; the drain comes after it */
+		/* end the traffic of the client before the drain */
 		WRITE_ONCE(c->c.post_err, 1);
 		err = job_wait(c, job2, "traffic") ?: err;
 	}
@@ -256,7 +259,7 @@ static int both_drain(struct kt_conn *c)
 	return err;
 }
 
-/* @closes, the client or the server, disconnects while the client drains. */
+/* The end @closes disconnects while the client drains its queue pair. */
 static int in_close(struct kt_conn *c, struct kt_end *closes, int sends)
 {
 	struct kt_job *job;
@@ -352,7 +355,7 @@ static int modify_order(struct kt_conn *c)
 	return err;
 }
 
-/* Destroys a busy queue pair without a drain before. */
+/* Destroys a busy queue pair without draining it first. */
 static int destroy_busy(struct kt_conn *c)
 {
 	struct kt_job *job;

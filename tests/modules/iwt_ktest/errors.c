@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Accesses that the peer must refuse: checks the completions and the events at both sides. */
+/* Tests accesses that the peer must refuse: checks completions and events at both sides. */
 #include "kt.h"
 
 #define WRITES	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE)
@@ -16,9 +16,9 @@ enum kt_region { KT_VALID, KT_NEVER, KT_INVALIDATED, KT_INVALIDATED_REMOTELY,
  * @op: operation
  * @rights: access rights of the region
  * @region: state of the region
- * @off: offset into the region
- * @len: bytes
- * @key: number to add to the key
+ * @off: offset in the region at which the access begins
+ * @len: bytes of the access
+ * @key: number that is added to the key of the region
  */
 struct kt_crime {
 	enum ib_wr_opcode op;
@@ -106,7 +106,7 @@ static int commit(const struct kt_crime *k, struct kt_mr *m, u64 to, u32 key)
 	if (kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected), "client stays connected") ||
 	    kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays connected"))
 		return -EIO;
-	/* a refused SEND_WITH_INV may have used a receive */
+	/* a refused SEND_WITH_INV uses the first receive, which may have another status */
 	i = k->op == IB_WR_SEND_WITH_INV;
 	if (iwt_kt_wait(&c->c, KT_RECV, rc + 3) ||
 	    iwt_kt_wait(&c->s, KT_RECV, rs + 3))

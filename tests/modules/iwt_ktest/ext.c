@@ -58,7 +58,7 @@ static int write_imm(struct kt_conn *c, struct kt_mr *m, u32 off, u32 len)
 	memset(c->s.buf, KT_GUARD, KT_BUF);
 	iwt_kt_split(&c->c, 7, len, src, 4);
 	iwt_kt_fill_sges(&c->c, src, 4, len);
-		/* the operation consumes a receive, but writes nothing into its buffer */
+	/* the operation consumes a receive, but does not write to the buffer of the receive */
 	if (kt_bad(c, iwt_kt_recv(&c->s, &buf, len % 2), "ib_post_recv") ||
 	    kt_bad(c, iwt_kt_post(&c->c, &wr.wr), "WRITE_WITH_IMM") ||
 	    iwt_kt_expect(&c->c, KT_SEND, s, ns, IB_WC_SUCCESS,
@@ -161,7 +161,7 @@ static int post_atomic(struct kt_conn *c, struct kt_mr *m, u32 off,
 	return kt_bad(c, iwt_kt_post(&c->c, &wr.wr), "post of an atomic");
 }
 
-/* Tests one operation. The sink of its result may have any alignment. */
+/* Tests one operation. The sink of the result may have any alignment. */
 static int one_atomic(struct kt_conn *c, struct kt_mr *m, u32 off,
 		      const struct kt_atomic *k)
 {
@@ -208,8 +208,8 @@ static int plain_and_masked(struct kt_conn *c)
 #define MIXED	100
 
 /*
- * Alternates atomic adds of 1 and READs of the word, and posts more of them at a time than the
- * ORD allows. Each READ must fetch exactly the sum of the adds before it.
+ * Alternates atomic adds of 1 and READs of the same word, and posts more requests than the ORD
+ * allows at a time. Each READ must fetch exactly the sum of the adds before the READ.
  */
 static int reads_between(struct kt_conn *c, struct kt_mr *m)
 {
@@ -272,7 +272,10 @@ static int fence(struct kt_conn *c)
 	return with_region(c, RIGHTS, send_the_sink);
 }
 
-/* The peer or this side refuses the operation: the word stays, and both sides get errors. */
+/*
+ * Posts an operation that the peer or this side must refuse. The word must not change, and the
+ * connection must end.
+ */
 static int refused(struct kt_conn *c, struct kt_mr *m, u32 off,
 		   struct ib_sge *sink, enum ib_wc_status status)
 {
@@ -312,8 +315,9 @@ REFUSED(no_right, RIGHTS & ~IB_ACCESS_REMOTE_ATOMIC, 0, 8,
 REFUSED(short_sink, RIGHTS, 0, 7, IB_WC_LOC_LEN_ERR)
 
 /*
- * Without access flags of its own a queue pair allows all accesses. This one gets flags without
- * IB_ACCESS_REMOTE_ATOMIC, so it must refuse the atomic operation.
+ * A queue pair whose access flags were never set allows all accesses. In this case the server's
+ * queue pair gets access flags without IB_ACCESS_REMOTE_ATOMIC, so it must refuse the atomic
+ * operation.
  */
 static int qp_right_run(struct kt_conn *c, struct kt_mr *m)
 {
@@ -338,7 +342,7 @@ static int wrong_sink_run(struct kt_conn *c, struct kt_mr *m)
 {
 	struct ib_sge sink = iwt_kt_mr_sge(m, 0, 8);
 
-	/* this key belongs to the other end */
+	/* the key of the server's region plus 1: the client has no region with this key */
 	sink.lkey++;
 	return refused(c, m, 0, &sink, IB_WC_LOC_PROT_ERR);
 }
@@ -348,7 +352,7 @@ static int wrong_sink(struct kt_conn *c)
 	return with_region(c, RIGHTS, wrong_sink_run);
 }
 
-/* A message with immediate data for which no receive is posted */
+/* A message with immediate data, for which no receive is posted, must end the connection. */
 static int no_receive(struct kt_conn *c)
 {
 	struct ib_send_wr wr = {

@@ -138,8 +138,8 @@ static int invalidate(struct gaps *g)
 }
 
 /*
- * Checks that bytes [off, off + len) of the region hold the pattern, and that all other bytes of
- * the memory are unchanged guards.
+ * Checks that bytes [off, off + len) of the region contain the pattern, and that all other bytes
+ * around the pieces are still KT_GUARD.
  */
 static int check(struct gaps *g, u32 off, u32 len, u32 seed)
 {
@@ -167,7 +167,7 @@ static int check(struct gaps *g, u32 off, u32 len, u32 seed)
 	return 0;
 }
 
-/* The peer writes a part of the region and reads it back. */
+/* The client writes to a part of the region, and reads this part back. */
 static int write_and_read(struct gaps *g, u32 seed)
 {
 	struct kt_conn *c = g->e->conn;
@@ -213,7 +213,7 @@ static int any_pieces(struct kt_conn *c)
 	return err;
 }
 
-/* The peer writes all @n pages of the region with Writes of PIECE bytes. */
+/* The client fills all @n pages of the region by Writes of PIECE bytes. */
 static int write_pages(struct kt_conn *c, struct ib_mr *mr, u32 n)
 {
 	u32 off, len, all = n * PAGE_SIZE;
@@ -243,8 +243,9 @@ static int check_pages(struct kt_conn *c, u8 **page, u32 n)
 }
 
 /*
- * Registers @n pages, an even number, in an order in which adjacent entries are not adjacent in
- * memory. The peer writes the pages, and the pages are compared.
+ * Registers @n pages (@n is even), in an order in which adjacent entries are not adjacent in
+ * memory. The client writes to the pages, and then this function checks the contents of all
+ * pages.
  */
 static int use_pages(struct kt_conn *c, struct ib_mr *mr, struct scatterlist *sg, u8 **page, u32 n)
 {

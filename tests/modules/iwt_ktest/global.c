@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A region of all kernel memory, as the core makes it for IB_PD_UNSAFE_GLOBAL_RKEY. */
+/* A region of all kernel memory, as RDMA core creates it for IB_PD_UNSAFE_GLOBAL_RKEY. */
 #include "kt.h"
 
 #define LEN	5001
 #define OFF	103
 
-/* The core requests all rights for the peer. (The consumer itself uses the local key.) */
+/* The rights that RDMA core requests. (The consumer itself uses local_dma_lkey.) */
 #define RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)
 
 static int with_all(struct kt_conn *c, int access,

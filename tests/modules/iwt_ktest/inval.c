@@ -18,7 +18,7 @@ static int with_region(struct kt_end *e, int (*fn)(struct kt_mr *m))
 	return err;
 }
 
-/* The client writes @len bytes to the server's @m; checks that all bytes arrive. */
+/* Writes @len bytes from the client to the region @m, and checks that all bytes arrive. */
 static int write_to(struct kt_mr *m, u32 len, u32 seed)
 {
 	struct kt_conn *c = m->end->conn;
@@ -33,7 +33,9 @@ static int write_to(struct kt_mr *m, u32 len, u32 seed)
 	return iwt_kt_mr_check(m, 3, len, seed);
 }
 
-/* Registers more often than an index has keys, so that the first keys are used again. */
+/*
+ * Registers the region 300 times. An STag index has 256 keys, so the first keys are used again.
+ */
 static int bump(struct kt_mr *m)
 {
 	struct kt_conn *c = m->end->conn;
@@ -83,7 +85,7 @@ static int inv_firsts(struct kt_conn *c)
 	return with_region(&c->s, inv_first);
 }
 
-/* New pages may be mapped while the old pages are still registered and written to. */
+/* ib_map_mr_sg() may map pages for the next REG_MR before the LOCAL_INV has completed. */
 static int remap(struct kt_mr *m)
 {
 	struct ib_reg_wr wr;
@@ -191,7 +193,9 @@ static int chains(struct kt_conn *c)
 	return with_region(&c->c, chain_often);
 }
 
-/* A list with a bad request: the verb reports it, and posts the requests before it. */
+/*
+ * A list with a bad request: the verb reports the bad request, and posts the requests before it.
+ */
 static int bad_list(struct kt_conn *c)
 {
 	struct ib_sge sge[KT_SGES + 30] = {};
@@ -229,7 +233,7 @@ static int bad_list(struct kt_conn *c)
 	return iwt_kt_expect(&c->s, KT_RECV, 0, 0, IB_WC_SUCCESS, IB_WC_RECV);
 }
 
-/* A full queue refuses requests, and accepts requests again when it has room. */
+/* A full queue refuses requests, and accepts requests again after some have completed. */
 static int full(struct kt_conn *c)
 {
 	struct ib_sge src = iwt_kt_sge(&c->c, 0, KT_BUF);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A kernel consumer that tests RDMA devices: declarations that its files share. All code runs in
- * the process that writes to the control file, except completion handlers and handlers of
- * rdma_cm's events.
+ * A kernel consumer that tests RDMA devices: declarations that the files share. All code runs in
+ * the process that writes to the file "run" (main.c), except completion handlers, handlers of
+ * rdma_cm's events, and threads that a case starts.
  */
 #ifndef IWT_KT_H
 #define IWT_KT_H
@@ -23,10 +23,16 @@
 #define KT_PORT		7473
 /* Time limit for every event that must happen; no test depends on the value. */
 #define KT_PATIENCE	(60 * HZ)
-/* Long, because jiffies jump when a virtual machine's processor was stopped for some time. */
+/*
+ * Timeout of rdma_resolve_addr() and rdma_resolve_route(). It is long, because jiffies jump when
+ * a virtual machine's processor was stopped for some time.
+ */
 #define KT_RESOLVE_MS	30000
 
-/* Who polls the completion queue: the core in one of its ways, or our own handler. */
+/*
+ * How completion queues are polled: by RDMA core (enum ib_poll_context), or by the completion
+ * handler of this module.
+ */
 enum kt_mode {
 	KT_DIRECT,
 	KT_SOFTIRQ,
@@ -40,7 +46,7 @@ enum kt_queue { KT_SEND, KT_RECV, KT_QUEUES };
 
 struct kt_end;
 
-/* Work request number @n of its queue */
+/* Work request number @n of queue @queue. The first work request has number 0. */
 struct kt_wr {
 	struct ib_cqe cqe;
 	struct kt_end *end;
@@ -48,7 +54,11 @@ struct kt_wr {
 	u32 n;
 };
 
-/* A completion. The log holds completions in the order of arrival. */
+/*
+ * A completion in the log of a queue. The log contains the completions in the order of arrival.
+ * @n: number of the work request
+ * @inv: invalidated key or immediate data
+ */
 struct kt_comp {
 	u32 n;
 	enum ib_wc_status status;
@@ -62,11 +72,13 @@ struct kt_comp {
 /**
  * struct kt_end - one end of a connection
  * @conn: connection
+ * @other_pd: protection domain that the queue pair does not use
+ * @failed: error of an rdma_cm event, or 0
  * @qp_fatal: the queue pair has reported IB_EVENT_QP_FATAL
  * @srq: shared receive queue that the queue pair uses, or NULL
- * @last_wqe: the queue pair has completed every receive that it took from @srq
- * @limits: number of events that @srq holds fewer receives than its limit
- * @cq_err: the completion queue has reported its error event (%KT_HANDLER)
+ * @last_wqe: the queue pair has reported IB_EVENT_QP_LAST_WQE_REACHED
+ * @limits: number of events IB_EVENT_SRQ_LIMIT_REACHED of @srq
+ * @cq_err: the completion queue has reported IB_EVENT_CQ_ERR (%KT_HANDLER only)
  * @lock: protects @posted and the log
  * @posted: number of work requests of each queue
  * @logged: number of completions of each queue
@@ -76,9 +88,11 @@ struct kt_comp {
  * @handlers: number of handlers that run now
  * @overlapped: two handlers ran at the same time
  * @events: number of calls of the handler
- * @poster: task that runs a verb with bottom halves off
- * @reentered: a verb of @poster called the handler
- * @on_done: called for each completion
+ * @poster: task that calls verbs with bottom halves off, or NULL
+ * @reentered: a verb that @poster called has called the handler
+ * @on_done: called for each completion, may be NULL
+ * @budget: number of messages that @on_done may still send
+ * @post_err: first error of a post outside the case's own function, or 0
  */
 struct kt_end {
 	struct kt_conn *conn;
@@ -127,13 +141,15 @@ struct kt_end {
  * @run: addresses and namespaces
  * @c: the end that connects
  * @s: the end that accepts
- * @o: end of another identifier, if the case creates one
- * @name: number of the queue pair to accept with; the identifier has another queue pair or none
- * @named: result of rdma_accept() with @name, 1 for success
+ * @o: an end with one more rdma_cm_id, in cases that create it
+ * @name: 0, or number of the queue pair with which the server accepts, by an rdma_cm_id without
+ *	queue pair
+ * @named: result of rdma_accept() with @name: 1 for success, or an error
  * @shared: the server's end uses a shared receive queue
  * @wants_removal: the case tests the removal of the client's device
- * @removing: the removal has begun, and waits for @dial_late
- * @dial_late: result of connecting during the removal, 1 for success
+ * @removing: the removal has begun, and waits until @dial_late is set
+ * @dial_late: result of connecting during the removal: 1 for success, or an error
+ * @stuck: a thread of the case does not end, so the connection must not be freed
  * @why: description of the first failure
  */
 struct kt_conn {
@@ -160,7 +176,7 @@ struct kt_run {
 	enum kt_mode mode;
 };
 
-/* A fast registration over @page */
+/* A fast registration of the pages @page */
 struct kt_mr {
 	struct kt_end *end;
 	struct ib_mr *mr;
@@ -200,7 +216,10 @@ extern const struct kt_case iwt_kt_moved[];
 extern const struct kt_case iwt_kt_srq[];
 extern const struct kt_case iwt_kt_locked[];
 
-/* Records the first failure. Return: -EIO */
+/*
+ * iwt_kt_fail() records the first failure of a case. Return: -EIO. kt_bad() does the same if @bad
+ * is true; otherwise its value is 0.
+ */
 __printf(3, 4) int iwt_kt_fail(struct kt_conn *c, int line, const char *fmt, ...);
 #define kt_bad(c, bad, ...) \
 	((bad) ? iwt_kt_fail(c, __LINE__, __VA_ARGS__) : 0)

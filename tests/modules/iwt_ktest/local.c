@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work requests that fail on this side: the bad request completes with the right status, all
+ * Work requests that this side must refuse: the bad request completes with the right status, all
  * later requests are flushed in order, and memory does not change.
  */
 #include <linux/delay.h>
@@ -110,13 +110,15 @@ static int post_inv_own(struct kt_conn *c, struct kt_mr *m)
 	return post_inv(c, m->mr->rkey);
 }
 
-/* Invalidates by the key of another index. */
+/* Invalidates an STag with another index than the region. */
 static int post_inv_key(struct kt_conn *c, struct kt_mr *m)
 {
 	return post_inv(c, m->mr->rkey + 0x4400);
 }
 
-/* Invalidates by another key of the index than the key of the valid region. */
+/*
+ * Invalidates an STag with the index of the valid region, and with another key (its low 8 bits).
+ */
 static int post_inv_other(struct kt_conn *c, struct kt_mr *m)
 {
 	return post_inv(c, ib_inc_rkey(m->mr->rkey));
@@ -136,7 +138,7 @@ static int post_reg(struct kt_conn *c, struct kt_mr *m)
 	return iwt_kt_mr_map(m, &wr, RIGHTS, 0) ?: iwt_kt_post(&c->c, &wr.wr);
 }
 
-/* Registers under the key of another index. */
+/* Registers the region by an STag with another index. */
 static int post_reg_key(struct kt_conn *c, struct kt_mr *m)
 {
 	struct ib_reg_wr wr;
@@ -184,7 +186,7 @@ static int inv_all(struct kt_conn *c)
 	return with_region(c, RIGHTS, false, post_inv_all, IB_WC_LOC_QP_OP_ERR);
 }
 
-/* Invalidates a region of another protection domain, which was never registered. */
+/* Invalidates a region of another protection domain. The region was never registered. */
 static int inv_pd(struct kt_conn *c)
 {
 	struct kt_mr m;
@@ -258,12 +260,15 @@ static int post_patiently(struct kt_end *e)
 	return kt_bad(e->conn, err, "WRITE: %d", err);
 }
 
-/* Makes more completions than the queue has room for, and does not poll them. */
+/*
+ * Makes @room + 1 completions, which is more than the completion queue can contain. Does not
+ * poll.
+ */
 static int fill_cq(struct kt_end *e, u32 room)
 {
 	u32 i;
 
-	/* the handler runs once; then it does not request the next event */
+	/* let the handler run once, so that it does not request the next event */
 	if (e->conn->mode == KT_HANDLER) {
 		WRITE_ONCE(e->armed, false);
 		if (post_patiently(e) ||
@@ -297,7 +302,7 @@ static int cq_full(struct kt_conn *c)
 	if (kt_bad(c, ib_query_qp(e->qp, &attr, IB_QP_STATE, &init), "query") ||
 	    kt_bad(c, attr.qp_state != IB_QPS_ERR, "state %d", attr.qp_state))
 		return -EIO;
-	/* the server's completion queue had room */
+	/* the server's completion queue was not full */
 	return kt_bad(c, c->s.cq_err, "error event of the server's completion queue");
 }
 

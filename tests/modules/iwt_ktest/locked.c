@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A consumer that connects and disconnects while it owns a TCP socket, as SMB Direct may. There is
- * no deadlock. If lockdep reports one, the gate of the laboratory fails.
+ * A consumer that connects and disconnects while it owns another TCP socket (lock_sock()), as SMB
+ * Direct may. This cannot deadlock, so lockdep must not report a deadlock; the gate of the
+ * laboratory checks for such a report.
  */
 #include <linux/net.h>
 #include <net/sock.h>

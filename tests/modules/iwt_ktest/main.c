@@ -2,14 +2,15 @@
 /*
  * A kernel consumer that tests RDMA devices.
  *
- * A line in the file "run" of this module's debugfs directory runs a group of cases; the write
- * returns when the cases are done:
+ * To run a group of cases, write a line to the file "run" of this module's debugfs directory. The
+ * write returns when the cases are done. The line is:
  *
  *	GROUP MODE FD_A FD_B ADDRESS_A ADDRESS_B
  *
- * FD_A and FD_B are the writer's descriptors of two network namespaces. The file "results" then
- * holds the outcome in the Test Anything Protocol (TAP). The groups "named" and "moved" wait for
- * a line in the file "go". The file "reader" begins and ends an RCU reader.
+ * FD_A and FD_B are the writer's descriptors of two network namespaces. Afterwards the file
+ * "results" contains the results in the Test Anything Protocol (TAP). The groups "named" and
+ * "moved" wait until a line is written to the file "go". The lines "begin" and "end" in the file
+ * "reader" begin and end an RCU read-side critical section (reader.c).
  */
 #include <linux/ctype.h>
 #include <linux/debugfs.h>
@@ -100,7 +101,7 @@ static void run_cases(struct kt_run *run, const struct kt_case *k)
 		if (k->modes && !(k->modes & BIT(run->mode)))
 			continue;
 		if (!run_case(run, k)) {
-			/* a job still uses the connection: never unload the module */
+			/* a thread still uses the connection: never unload the module */
 			__module_get(THIS_MODULE);
 			return;
 		}

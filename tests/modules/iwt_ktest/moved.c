@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A net device moves to another network namespace while a consumer connects from it. The link of
- * the net device can still be deleted.
+ * A net device moves to another network namespace while a consumer connects from this net device.
+ * A script checks that the link of the net device can still be deleted.
  */
 #include "kt.h"
 
@@ -9,7 +9,8 @@
  * iwt_kt_removal() - delay the removal of the client's device while the case connects
  * @c: connection
  *
- * rdma_cm calls this before it reports the removal to the other identifier.
+ * Called for the event DEVICE_REMOVAL of the client's rdma_cm_id. rdma_cm removes the other
+ * rdma_cm_id of the same device only after this function returns.
  */
 void iwt_kt_removal(struct kt_conn *c)
 {
@@ -21,9 +22,9 @@ void iwt_kt_removal(struct kt_conn *c)
 }
 
 /*
- * Connecting must fail: this namespace does not have the address any more, and in the new
- * namespace another net device has the address. A line in "go" reports that the net device has
- * moved.
+ * Connecting must fail: the old namespace does not have the address any more, and in the new
+ * namespace another net device has the address. The script writes a line to "go" when the net
+ * device has moved.
  */
 static int dial_late(struct kt_conn *c)
 {

@@ -6,11 +6,11 @@
 
 /**
  * iwt_kt_mr_make() - allocate a region and its pages, without registering them
- * @e: end for whose device the region is
+ * @e: end; the region is for the device of this end
  * @m: region
  * @pd: protection domain
  * @start: bytes to skip in the first page
- * @len: bytes
+ * @len: bytes of the region
  *
  * Return: 0 or -EIO; the caller frees @m in both cases.
  */
@@ -42,7 +42,7 @@ int iwt_kt_mr_make(struct kt_end *e, struct kt_mr *m, struct ib_pd *pd,
 		      PTR_ERR(m->mr));
 }
 
-/* Frees everything that iwt_kt_mr_make() has allocated, even if that failed. */
+/* Frees everything that iwt_kt_mr_make() has allocated, even if iwt_kt_mr_make() has failed. */
 void iwt_kt_mr_free(struct kt_mr *m)
 {
 	int i;
@@ -102,7 +102,10 @@ int iwt_kt_mr_reg(struct kt_mr *m, int access)
 	return iwt_kt_expect(e, KT_SEND, i, n, IB_WC_SUCCESS, IB_WC_REG_MR);
 }
 
-/* Invalidates the region; waits for the completion if it is signalled. Return: 0 or -EIO */
+/*
+ * Invalidates the region. If @flags contains IB_SEND_SIGNALED, waits for the completion. Return:
+ * 0 or -EIO
+ */
 int iwt_kt_mr_inv(struct kt_mr *m, int flags)
 {
 	struct kt_end *e = m->end;
@@ -137,7 +140,10 @@ void iwt_kt_mr_fill(struct kt_mr *m, u32 off, u32 len, u32 seed)
 	}
 }
 
-/* Is [from, to) of the page the pattern from its byte @done on, and the rest guards? */
+/*
+ * Return: true if the bytes from @from to @to - 1 of the page contain the pattern @seed,
+ * beginning at byte @done of the pattern, and all other bytes are KT_GUARD.
+ */
 static bool page_good(const u8 *page, u32 from, u32 to, u32 done, u32 seed)
 {
 	return iwt_kt_is_guard(page, from) &&

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A queue pair belongs to the identifier that it was created for, and to no other identifier. */
+/* A queue pair can only be connected by the rdma_cm_id for which it was created. */
 #include <linux/completion.h>
 
 #include "kt.h"
 
 static DECLARE_COMPLETION(go);
 
-/* After the attempts of others the connection can still be established and passes data. */
+/* Checks that the idle connection can still be established, and that messages arrive. */
 static int works(struct kt_conn *c)
 {
 	int err = iwt_kt_establish(c);
@@ -17,8 +17,8 @@ static int works(struct kt_conn *c)
 }
 
 /*
- * The second identifier has no queue pair. It connects with the number of the queue pair of the
- * first identifier, as a process would; this must fail.
+ * The second rdma_cm_id has no queue pair. rdma_connect() of this rdma_cm_id with the number of
+ * the first one's queue pair, as a process would do it, must fail.
  */
 static int connect_other(struct kt_conn *c)
 {
@@ -34,9 +34,9 @@ static int connect_other(struct kt_conn *c)
 }
 
 /*
- * The server must not accept with the queue pair of another identifier. The number of a queue pair
- * is valid on one device only, so the other identifier's queue pair is on the listener's device.
- * Afterwards the other identifier can still connect with its queue pair.
+ * The server must not accept with the queue pair of another rdma_cm_id. The number of a queue
+ * pair is valid on one device only, so the case creates the other queue pair on the listener's
+ * device. Afterwards the other rdma_cm_id must still be able to connect with its queue pair.
  */
 static int accept_other(struct kt_conn *c)
 {
@@ -78,7 +78,7 @@ void iwt_kt_go(void)
 	complete(&go);
 }
 
-/* Until "go" is written, processes try to use the idle queue pair by its number. */
+/* Until a line is written to "go", processes try to connect the idle queue pair by its number. */
 static int processes(struct kt_conn *c)
 {
 	if (kt_bad(c, iwt_kt_wait_go(), "no line arrived in \"go\""))

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* An RCU reader that runs until it is stopped, to find code that waits for a grace period. */
+/*
+ * An RCU read-side critical section that continues until it is ended. Meanwhile no grace period
+ * ends, so a test can find code that waits for a grace period.
+ */
 #include <linux/errno.h>
 #include <linux/ktime.h>
 #include <linux/nmi.h>
@@ -31,7 +34,8 @@ void iwt_kt_read_end(void)
 /**
  * iwt_kt_read_begin() - read until iwt_kt_read_end()
  *
- * Occupies a processor. Return: 0, or -ETIMEDOUT if nobody called iwt_kt_read_end() in time.
+ * Occupies a processor. Return: 0, or -ETIMEDOUT if iwt_kt_read_end() was not called within
+ * KT_READER_S seconds.
  */
 int iwt_kt_read_begin(void)
 {

@@ -7,7 +7,7 @@
 
 #ifdef KT_RESIZES
 
-/* Sends messages; their completions are in the queues, or will arrive there. */
+/* Sends messages, and does not wait for the completions. */
 static int some(struct kt_conn *c)
 {
 	int i;
@@ -61,8 +61,8 @@ static int refused(struct kt_conn *c)
 	    kt_bad(c, cq->cqe != before, "%d entries", cq->cqe))
 		return -EIO;
 	/*
-	 * Nobody polls the client's queue, so its completions stay. The server has received all
-	 * messages.
+	 * The client's queue is not polled, so the completions stay in this queue. Wait until the
+	 * server has received all messages.
 	 */
 	if (some(c) || iwt_kt_wait(&c->s, KT_RECV, MESSAGES))
 		return -EIO;

@@ -92,7 +92,7 @@ static int sizes(struct kt_conn *c)
 	    change(c, U32_MAX, 0, IB_SRQ_MAX_WR, -EINVAL) || change(c, 1, 0, 1 << 5, -EINVAL))
 		return -EIO;
 	for (i = 0; i < 20; i++) {
-		/* 3 receives remain from the round before */
+		/* 3 receives remain from the previous round */
 		if (change(c, 50, 0, IB_SRQ_MAX_WR, 0) || post_recvs(c, 40) || pass(c, 2) ||
 		    change(c, 32, 0, IB_SRQ_MAX_WR, -EINVAL) || pass(c, 10) ||
 		    change(c, 32 - i % 2, 0, IB_SRQ_MAX_WR, 0) || pass(c, i ? 28 : 25))
@@ -124,8 +124,8 @@ static int limits(struct kt_conn *c)
 }
 
 /*
- * A drain does not flush the receives in the shared queue. The queue pair reports by an event
- * that it holds no more receives.
+ * A drain does not flush the receives in the shared queue. IB_EVENT_QP_LAST_WQE_REACHED reports
+ * that the queue pair will complete no more receives.
  */
 static int drained(struct kt_conn *c)
 {
@@ -138,7 +138,7 @@ static int drained(struct kt_conn *c)
 		   "no event that the last receive has completed") ||
 	    kt_bad(c, c->s.logged[KT_RECV] != 2, "%u receives completed", c->s.logged[KT_RECV]))
 		return -EIO;
-	/* the core waits at most a minute for the event */
+	/* RDMA core waits at most a minute for the event */
 	return kt_bad(c, time_after(jiffies, began + 55 * HZ),
 		      "the core waited for the event in vain");
 }

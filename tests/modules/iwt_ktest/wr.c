@@ -28,7 +28,7 @@ static void log_done(struct ib_cq *cq, struct ib_wc *wc)
 		.inv = wc->ex.invalidate_rkey,
 		.qp = wc->qp,
 	};
-	/* store the entry before the number: readers do not hold the lock */
+	/* store the entry before the number of entries, because readers do not take the lock */
 	smp_store_release(&e->logged[q], i + 1);
 	spin_unlock_irqrestore(&e->lock, irq);
 	if (e->on_done)
@@ -63,12 +63,12 @@ static void poll_plain(struct kt_end *e)
 }
 
 /**
- * iwt_kt_handler() - completion handler of a plain completion queue
+ * iwt_kt_handler() - completion handler of a completion queue that RDMA core does not poll
  * @cq: queue
  * @ctx: end
  *
- * Requests the next event before it polls. A driver that allowed two handlers at a time would
- * call the handler again while it runs.
+ * Requests the next event before the last poll. So a driver that wrongly calls two handlers at
+ * the same time can do so here.
  */
 void iwt_kt_handler(struct ib_cq *cq, void *ctx)
 {
@@ -103,10 +103,10 @@ static struct ib_cqe *take_wr(struct kt_end *e, enum kt_queue q)
  * iwt_kt_post_list() - post work requests
  * @e: end
  * @wr: list
- * @bad: set to the first request that was not posted
+ * @bad: receives the first request that was not posted
  *
- * Any context. Two posters at the same time would mix up the numbers of the requests.
- * Return: the verb's result.
+ * Any context. Only one context at a time may post to @e, because otherwise requests could get
+ * wrong numbers. Return: the verb's result.
  */
 int iwt_kt_post_list(struct kt_end *e, struct ib_send_wr *wr,
 		     const struct ib_send_wr **bad)
@@ -123,7 +123,7 @@ int iwt_kt_post_list(struct kt_end *e, struct ib_send_wr *wr,
 	spin_unlock_irqrestore(&e->lock, irq);
 	err = ib_post_send(e->qp, wr, bad);
 	if (err) {
-		/* refused requests get no number; nobody else posts at the same time */
+		/* refused requests get no number */
 		for (w = wr; w && w != *bad; w = (struct ib_send_wr *)w->next)
 			done++;
 		e->posted[KT_SEND] = before + done;
@@ -174,8 +174,8 @@ int iwt_kt_send_inv(struct kt_end *e, struct ib_sge *sge, int n, int flags,
 }
 
 /*
- * Posts a WRITE, READ or READ_WITH_INV. READ_WITH_INV invalidates the key of its own sink; the
- * field ex.invalidate_rkey holds the previous key of the sink, as rdma_rw does it.
+ * Posts a WRITE, READ or READ_WITH_INV. READ_WITH_INV invalidates the key of its sink. Like
+ * rdma_rw, this function sets ex.invalidate_rkey to the previous key of the sink.
  */
 int iwt_kt_rdma(struct kt_end *e, enum ib_wr_opcode op, struct ib_sge *sge,
 		int n, int flags, u64 to, u32 rkey)
@@ -215,13 +215,12 @@ int iwt_kt_recv(struct kt_end *e, struct ib_sge *sge, int n)
 }
 
 /**
-/**
- * iwt_kt_process() - process the completions of a queue that the core leaves to its user
- * @e: end; nothing happens unless the connection is in %KT_DIRECT
+ * iwt_kt_process() - process completions with ib_process_cq_direct()
+ * @e: end; if the mode of the connection is not %KT_DIRECT, this function does nothing
  * @budget: greatest number of completions, or -1
  *
- * The core allows one caller at a time: two callers could log completions in
- * another order than the queue had them. The second caller does nothing.
+ * RDMA core allows one caller at a time, because two callers could process the completions in a
+ * wrong order. If another caller is active, this function does nothing.
  * Context: any.
  */
 void iwt_kt_process(struct kt_end *e, int budget)
@@ -233,10 +232,10 @@ void iwt_kt_process(struct kt_end *e, int budget)
 }
 
 /**
- * iwt_kt_reap() - poll or wait until a queue has @n completions
+ * iwt_kt_reap() - poll or wait until @n requests of a queue have completed
  * @e: end
  * @q: queue
- * @n: number of completions since the beginning
+ * @n: number of completions since the end was created
  *
  * Return: 0 or -ETIMEDOUT, which is not reported as a failure.
  */
@@ -297,7 +296,8 @@ int iwt_kt_expect(struct kt_end *e, enum kt_queue q, u32 i, u32 n,
  * iwt_kt_sync() - wait until the peer has received everything that was posted
  * @from: the end that posted
  *
- * Sends one more message and waits for it. The message consumes one number at each end.
+ * Sends one more message and waits until it arrives. The message gets the next number in the send
+ * queue of @from and in the receive queue of the peer.
  * Return: 0 or -EIO.
  */
 int iwt_kt_sync(struct kt_end *from)
@@ -311,7 +311,10 @@ int iwt_kt_sync(struct kt_end *from)
 	return iwt_kt_expect(to, KT_RECV, n, n, IB_WC_SUCCESS, IB_WC_RECV);
 }
 
-/* Checks the order of completions, and that handlers neither overlapped nor ran in a verb. */
+/*
+ * Checks that the completions arrived in order, that only one handler ran at a time, and that no
+ * verb called a handler.
+ */
 int iwt_kt_in_order(struct kt_end *e)
 {
 	struct kt_conn *c = e->conn;
@@ -323,7 +326,10 @@ int iwt_kt_in_order(struct kt_end *e)
 	return kt_bad(c, e->reentered, "a handler ran inside a verb");
 }
 
-/* Checks that requests [from, to) were flushed, and that no other completion followed. */
+/*
+ * Checks that the requests from @from to @to - 1 were flushed, and were the last ones to
+ * complete.
+ */
 int iwt_kt_flushed(struct kt_end *e, enum kt_queue q, u32 from, u32 to)
 {
 	u32 i, at = e->logged[q];
@@ -386,7 +392,9 @@ void iwt_kt_fill(void *p, u32 len, u32 from, u32 seed)
 		to[i] = pattern(from + i, seed);
 }
 
-/* Is this memory the pattern @seed, beginning at byte @from of the pattern? */
+/*
+ * Return: true if the memory contains the pattern @seed, beginning at byte @from of the pattern.
+ */
 bool iwt_kt_same(const void *p, u32 len, u32 from, u32 seed)
 {
 	const u8 *at = p;
@@ -398,13 +406,13 @@ bool iwt_kt_same(const void *p, u32 len, u32 from, u32 seed)
 	return true;
 }
 
-/* Does this memory hold only guards? */
+/* Return: true if all bytes of the memory are KT_GUARD. */
 bool iwt_kt_is_guard(const void *p, u32 len)
 {
 	return !memchr_inv(p, KT_GUARD, len);
 }
 
-/* Return: a piece of an end's buffer, with the key that is valid for all kernel memory */
+/* Return: an element for @len bytes at offset @off of an end's buffer, with local_dma_lkey */
 struct ib_sge iwt_kt_sge(struct kt_end *e, u32 off, u32 len)
 {
 	return (struct ib_sge) {
@@ -436,7 +444,10 @@ void iwt_kt_split(struct kt_end *e, u32 off, u32 len, struct ib_sge *sge, int n)
 	}
 }
 
-/* Fills the pieces with the pattern @seed; it continues from piece to piece. */
+/*
+ * Fills the pieces with the pattern @seed, which continues from piece to piece, and fills the
+ * rest of the buffer with KT_GUARD.
+ */
 void iwt_kt_fill_sges(struct kt_end *e, const struct ib_sge *sge, int n,
 		      u32 seed)
 {

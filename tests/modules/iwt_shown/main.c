@@ -3,14 +3,16 @@
  * Dumps objects of an RDMA device after the driver has destroyed them.
  *
  * Some kernels hide an object from netlink ("rdma resource show") only after the driver has
- * destroyed it, so a dump may still reach the destroyed object. This module replaces the
- * functions of one device that destroy queues. After each destruction it calls the functions
- * that netlink calls for a dump. The parameter "netdevice" names the net device of the RDMA
- * device, in the network namespace of the process that loads the module.
+ * destroyed the object, so a dump may still reach the destroyed object. This module replaces
+ * destroy_qp(), destroy_cq() and destroy_srq() of one device. After the destruction of a queue,
+ * the new functions dump the queue by the functions that netlink calls. The parameter "netdevice"
+ * is the name of the net device of the RDMA device, in the network namespace of the process that
+ * loads the module.
  *
  * The other parameters are counters: "qps", "cqs" and "srqs" count destroyed objects, "failed"
- * counts dumps that failed. "mistaken" counts raw dumps that disagree with the core about the
- * owner of the queue, which is a process or a consumer in the kernel.
+ * counts dumps that failed. A queue belongs to a process or to a consumer in the kernel;
+ * "mistaken" counts raw dumps in which this is different from the state of RDMA core
+ * (ib_qp.uobject).
  */
 #include <linux/module.h>
 #include <linux/netdevice.h>
@@ -49,7 +51,7 @@ do {									\
 
 #define SHOW(fill, object)	SHOW_AND(fill, object, (void)0)
 
-/* In a raw dump the bit @bit of the member "flags" is set if a process owns the object. */
+/* @bit: bit of the member "flags" of a raw dump that must be set if a process owns the object */
 #define SHOW_RAW(fill, object, raw, bit)				\
 	SHOW_AND(fill, object, mistaken += !(object)->uobject !=	\
 		 !(((const raw *)nla_data((const struct nlattr *)msg->data))->flags & (bit)))
@@ -109,7 +111,7 @@ static int __init shown_init(void)
 	return 0;
 }
 
-/* The caller ensures that nobody destroys an object of the device while the module unloads. */
+/* The test ensures that no object of the device is destroyed while the module is unloaded. */
 static void __exit shown_exit(void)
 {
 	dev->ops.destroy_qp = was.destroy_qp;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Delays kernel functions where they begin and where they end, for a random time. Meanwhile other
- * processors reach code that seldom runs at this moment, so that races show. Parameters name the
- * functions:
+ * Delays kernel functions at their beginning and at their end, for a random time. Meanwhile other
+ * processors reach code that seldom runs at the same time as these functions. So a test can find
+ * races. The parameter "functions" lists the functions:
  *
  *	modprobe iwt_slow functions=rdma_get_gid_attr,... us=2000 one_in=1
  *
@@ -31,7 +31,7 @@ MODULE_PARM_DESC(one_in, "One call of so many, at random, is slow");
 
 static struct kretprobe *probes[MOST];
 
-/* Runs in any context, so it delays and does not sleep. */
+/* The handlers of probes run in any context, so this function spins and does not sleep. */
 static int take_time(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	unsigned int rest;

@@ -336,8 +336,7 @@ static void *end_qp(void *arg)
 
 /*
  * Calls @leave, which destroys or disconnects @s. Meanwhile another thread destroys the queue
- * pair of
- * @s.
+ * pair of the slot.
  */
 static void leave_by(struct worker *w, struct slot *s,
 		     void (*leave)(struct worker *, struct slot *))
