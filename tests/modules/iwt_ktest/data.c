@@ -265,9 +265,8 @@ static enum ib_wc_opcode post_mixed(struct kt_conn *c, struct kt_mr *m, u32 i,
 }
 
 /*
- * Mixes READs, which complete after the peer's answer, with operations that need no answer. One
- * of
- * @every requests is signalled.
+ * Mixes READs, which complete after the peer's answer, with operations that need no answer. Of
+ * each @every requests, the last request is signalled.
  */
 static int mix(struct kt_conn *c, struct kt_mr *m, u32 every)
 {

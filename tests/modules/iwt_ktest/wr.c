@@ -106,7 +106,9 @@ static struct ib_cqe *take_wr(struct kt_end *e, enum kt_queue q)
  * @bad: receives the first request that was not posted
  *
  * Any context. Only one context at a time may post to @e, because otherwise requests could get
- * wrong numbers. Return: the verb's result.
+ * wrong numbers.
+ *
+ * Return: the verb's result.
  */
 int iwt_kt_post_list(struct kt_end *e, struct ib_send_wr *wr,
 		     const struct ib_send_wr **bad)
