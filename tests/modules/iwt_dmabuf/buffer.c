@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Exports memory as dma-bufs. The exporter counts the attachments, pins, mappings and accesses of
- * the importers; on request it moves a buffer or revokes it, as an exporter may at any time.
+ * the importers. The first pin moves a buffer, and a test can revoke a buffer, because real
+ * exporters may move or revoke buffers at any time.
  */
 #include "buffer.h"
 

@@ -17,7 +17,7 @@
 struct iwt_dmabuf_make {
 	__u64 size;
 	__u32 flags;
-	__u32 fd;	/* out */
+	__u32 fd;	/* receives the descriptor of the dma-buf */
 };
 
 /*

@@ -271,7 +271,10 @@ static int use_pages(struct kt_conn *c, struct ib_mr *mr, struct scatterlist *sg
 	return err;
 }
 
-/* A region can have the number of pages that the device reports, at least 512, but no more. */
+/*
+ * The device must report at least 512 pages as the maximum of a region. A region with this number
+ * of pages must work, and a region with more pages must be refused.
+ */
 static int most_pages(struct kt_conn *c)
 {
 	u32 most = c->s.dev->attrs.max_fast_reg_page_list_len, i;
@@ -295,7 +298,10 @@ static int most_pages(struct kt_conn *c)
 	return err;
 }
 
-/* ib_map_mr_sg() with more pieces than the region can hold maps only the first ones. */
+/*
+ * If there are more pieces than the region can have, ib_map_mr_sg() must map the first pieces
+ * only.
+ */
 static int too_many(struct kt_conn *c)
 {
 	struct ib_mr *mr = ib_alloc_mr(c->s.pd, IB_MR_TYPE_SG_GAPS, 3);

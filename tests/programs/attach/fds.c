@@ -124,7 +124,7 @@ static void in_use(void)
 	close(fds[1]);
 }
 
-/* Return: 0 or an errno value */
+/* Requests timestamps of the segments that @fd sends. Return: 0 or an errno value */
 static int want_stamps(int fd)
 {
 	int how = SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_TX_SOFTWARE |

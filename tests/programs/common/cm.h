@@ -30,7 +30,7 @@ struct conn {
 struct ibv_context *cm_open(const char *address, const char *port);
 void cm_close(void);
 
-/* Creates queue pairs with these attributes, and connects them. */
+/* Creates two queue pairs with the attributes @near and @far, and connects the queue pairs. */
 void conn_make(struct conn *c, struct ibv_qp_init_attr_ex *near, struct ibv_qp_init_attr_ex *far);
 
 /*

@@ -27,7 +27,7 @@
 #define PAGE		4096ull
 #define DATA_BYTES	(64 * PAGE)
 #define DATA		ARENA
-#define OUT		(ARENA + (1ull << 20))	/* requests of threads, and answers to them */
+#define OUT		(ARENA + (1ull << 20))	/* OUT_ROOM bytes per thread: answers, requests */
 #define OUT_ROOM	0x30000
 #define OUT_REQUEST	0x28000
 #define ODD		(ARENA + (2ull << 20))	/* pages of iwt_odd_pages() */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A hostile process requests events of its completion queue, and never reads them. */
+/* A hostile process requests many events of its completion queue before it reads any event. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -144,7 +144,9 @@ static void test_fpdu(struct bench *b)
 	fill(have, LONG);
 	bench_connect(b);
 	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
-		/* repeat: the kernel may remove a page at any time, and the FPDU waits again */
+		/*
+		 * try again: if the kernel removes a page meanwhile, the FPDU must wait once more
+		 */
 		for (try = 0; try < TRIES && waits_too_often(b, ops[i].op, mr, &good); try++)
 			;
 		must(&good, try < TRIES, ops[i].name);
