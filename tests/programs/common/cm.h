@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Connections of a process to itself, so that the process has both ends; and their requests. */
+/* Connections of a process to itself, which thus has both ends; and requests of the ends. */
 #ifndef CM_H
 #define CM_H
 

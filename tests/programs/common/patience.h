@@ -33,13 +33,11 @@ struct patience {
  * patient() - may the caller go on waiting?
  * @p: state of the wait
  * @seconds: time limit, by running_ms(), in which @moved must change
- * @moved: the caller's count of expected events, or of steps towards these events. If @moved
- * differs
- *	from the value of the previous call, there was progress, and the time limit begins again.
+ * @moved: the caller's count of expected events, or of steps towards these events. If @moved is
+ *	different from the previous call, there was progress, and the time limit begins again.
  *
- * Return: true until the time limit expires. Then false, and the first such call prints a
- * time-out
- *	on standard error.
+ * Return: true until the time limit expires. Then false, and the first of these calls prints a
+ *	time-out on standard error.
  */
 bool patient(struct patience *p, unsigned int seconds, uint64_t moved);
 

@@ -34,9 +34,9 @@ struct cm {
  *   request. When a listener is destroyed, rdma_cm uses the rdma_cm_ids of unread requests, even
  *   if they are freed.
  * - Only a request is accepted or rejected, and only once; iwt_cmorder tests the other cases.
- * iw_cm
- *   calls BUG() in two cases: after a second answer, if the result of the first answer was not
- *   reported yet; and when an rdma_cm_id is destroyed that was connecting and was also answered.
+ *   iw_cm calls BUG() in two cases: after a second answer, if the result of the first answer was
+ *   not reported yet; and after the destruction of an rdma_cm_id that was connecting and was also
+ *   answered.
  */
 static bool spared(enum method m, const struct rdma_ucm_cmd_hdr *hdr)
 {

@@ -11,9 +11,9 @@
 #include "fuzzabi.h"
 
 /*
- * The regions, each in the middle of a page: of the protection domain of the queue pairs, of
- * another protection domain, and without the right to write. The rest of JUDGED_BYTES must not
- * change.
+ * The regions, each in the middle of a page. MINE and READ_ONLY belong to the protection domain
+ * of the queue pairs, OTHERS to another protection domain. READ_ONLY gives no rights to the peer,
+ * and no right to write. The rest of JUDGED_BYTES must not change.
  */
 enum { MINE, OTHERS, READ_ONLY, REGIONS };
 #define REGION_AT(n)	(JUDGED + (n) * PAGE + 0x400)

@@ -88,7 +88,9 @@ void iwt_op_maps(struct fuzz *f)
 		iwt_count(M_CHANGE, change(f, r) ? errno : 0);
 }
 
-/* Maps all rings again, because earlier steps may have unmapped them. */
+/*
+ * Maps the rings of all completion queues and queue pairs again: earlier steps may unmap rings.
+ */
 void iwt_op_remap(struct fuzz *f)
 {
 	int k, i;
