@@ -3,8 +3,8 @@
  * iwt_9p ADDRESS PORT SERVER-ADDRESS SERVER-PORT: a gateway from RDMA to TCP. RDMA clients
  * connect to ADDRESS and PORT; the gateway forwards their 9p messages to a 9p server that
  * supports only TCP. Over RDMA each 9p message is one Send, in both directions. Over TCP the
- * size field at the beginning of each message shows where the message ends. Serves until it is
- * killed.
+ * size field at the beginning of each message shows where the message ends. The gateway runs
+ * until it is killed.
  */
 #include <endian.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ static const char *server_address, *server_port;
 struct client {
 	struct rdma_cm_id *id;
 	struct ibv_mr *mr;
-	char *in, *out;	/* room for DEPTH messages from the client; for one message to it */
+	char *in, *out;	/* buffers: for DEPTH messages from the client, for one message to it */
 	int fd;
 };
 

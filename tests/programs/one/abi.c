@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_abi: sends uverbs commands as an older or a newer provider may send them. The private
- * (driver-specific) parts of the request and of the answer are shorter and longer than the
- * structures of the module. The bytes that the module does not know are zero, or are not zero.
- * Prints TAP, and "# features MASK": the features that the module has.
+ * iwt_abi: sends uverbs commands as an older or a newer provider may send them. Each command is
+ * sent many times, with private (driver-specific) parts of the request and of the answer that are
+ * shorter or longer than the structures of the module. In some requests the bytes behind the
+ * module's structure are zero, in other requests they are not. Prints TAP, and "# features MASK":
+ * the features that the module has.
  *
  *	iwt_abi DEVICE
  */
@@ -32,7 +33,7 @@ static int fd = -1;
 static uint32_t pd, cq, qp, mr;
 static uint8_t page[4096] __attribute__((aligned(4096)));
 
-/* The private part of a request, its length, and the length of the answer's private part */
+/* The private part of a request. @in: its length in bytes; @out: length of the answer's part */
 struct part {
 	unsigned int in, out;
 	uint8_t octets[MORE];
@@ -54,8 +55,9 @@ static void result(bool good, const char *what, const char *of)
 }
 
 /*
- * Return: 0 or an error number. If the command has an answer, the first eight bytes of @body are
- * the address of the answer.
+ * Sends the command @number. @body: the common part of the request, of @len bytes. @common: bytes
+ * of the common part of the answer, 0 for a command without an answer. If there is an answer, its
+ * address replaces the first eight bytes of @body in the request. Return: 0 or an error number
  */
 static int run(struct call *c, uint32_t number, const void *body, size_t len, size_t common,
 	       const struct part *p)
@@ -112,7 +114,7 @@ static int do_context(struct call *c, const struct part *p)
 		memcpy(&resp, c->resp, sizeof(resp));
 		close(resp.async_fd);
 	}
-	/* keep the first context, close every later one */
+	/* keep the first context, and close every later context */
 	if (was >= 0 || err) {
 		close(fd);
 		fd = was;
@@ -227,7 +229,11 @@ static int do_query(struct call *c, const struct part *p)
 	return write(fd, &req, len) < 0 ? errno : 0;
 }
 
-/* The order matters: a command uses objects that the commands before it have created. */
+/*
+ * The order matters: a command uses objects that the commands before it have created. @known_in,
+ * @known_out: bytes of the private parts that the module knows. @unit: lengths of the private parts
+ * must be multiples of this number (0: of 4)
+ */
 static const struct command {
 	const char *name;
 	int (*run)(struct call *c, const struct part *p);
@@ -255,7 +261,7 @@ static bool right_length(const struct command *k, const struct call *c, const st
 	for (i = len; i < MORE; i++)
 		if (private[i] != CANARY)
 			return false;
-	/* the kernel has written each word of the answer: no word consists of canaries */
+	/* a word that still consists of canary bytes has not been written by the kernel */
 	for (i = 0; i + 4 <= len; i += 4)
 		if (!memcmp(private + i, &(uint32_t) { 0xa5a5a5a5 }, 4))
 			return false;
@@ -269,7 +275,7 @@ static bool is_right(const struct command *k, const struct part *p)
 	unsigned int i;
 	int want = 0, err;
 
-	/* the header of this command cannot express other lengths */
+	/* the header of this command can only express multiples of @unit */
 	if (k->unit && (p->in % k->unit || p->out % k->unit))
 		return true;
 	for (i = k->known_in; i < p->in; i++)
@@ -377,9 +383,9 @@ int main(int argc, char **argv)
 	srand(1);
 	for (k = commands; k->name; k++) {
 		/*
-		 * Create the object that is kept. The functions above take handle 0, the first
-		 * one, for "no object yet": run the command twice, so that the kept object has
-		 * another handle.
+		 * Create the object that later commands use. The functions above treat the handle
+		 * 0 as "no object yet", but the first object gets this handle. So run the command
+		 * twice: then the second object, with another handle, is used.
 		 */
 		memset(&c, 0, sizeof(c));
 		if (k->run(&c, &none) || k->run(&c, &none))

@@ -37,8 +37,8 @@ struct grant {
 struct conn {
 	struct rdma_cm_id *id;
 	struct grant to;
-	uint32_t posted, done;	/* number of adds, then of swaps */
-	uint64_t last;		/* value that the last add returned, or the next swap expects */
+	uint32_t posted, done;	/* numbers of additions; later @done counts successful swaps */
+	uint64_t last;		/* value that the last addition returned, or the next swap expects */
 };
 
 static const char *port = "7475";
@@ -155,7 +155,10 @@ static uint64_t *slot(const struct conn *c, uint32_t n)
 	return &sink[(c - conns) * DEPTH + n % DEPTH];
 }
 
-/* @at: local memory, the sink of an atomic operation or a Read, or the source of a Write */
+/*
+ * Posts an operation on the server's word with the index @word. @at: local memory of @len bytes,
+ * to which an atomic operation or a Read returns data, or from which a Write takes data
+ */
 static void post(struct conn *c, enum ibv_wr_opcode op, uint32_t word, uint64_t *at, uint32_t len,
 		 uint64_t compare_add, uint64_t swap)
 {

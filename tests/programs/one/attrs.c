@@ -115,7 +115,7 @@ static void port_and_tables(void)
 	report(ibv_query_port(ctx, dev.phys_port_cnt + 1, &no), "phys_port_cnt: no further port");
 }
 
-/* A type of object whose reported maximum is zero cannot be created. */
+/* Objects of a type can be created if the reported maximum is not zero, and only then. */
 static void absent(void)
 {
 	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 1, .max_sge = 1 } };

@@ -8,9 +8,10 @@
  * The private data of a connection request tell the server what to do: the first byte is a
  * command, the second byte is the number of bytes of private data in the answer. Without -n
  * the client tests rejections and sizes of private data. With -n the client opens CONNECTIONS
- * connections, all at once or -w at a time, and exchanges -r messages on each connection (-n
- * prepares the server for this number of connections at a time). With -k the client keeps its
- * connections until it receives SIGUSR1. With -x the client expects that nobody listens.
+ * connections, all at once or -w at a time, and exchanges -r messages on each connection. With -k
+ * the client keeps its connections until it receives SIGUSR1. With -x the client expects that the
+ * connection is refused, because no server listens. The -n of the server is the number of
+ * simultaneous connections for which its completion queue has to be large enough.
  * Results in TAP.
  */
 #include <errno.h>
@@ -35,7 +36,7 @@ enum { ACCEPT = 'A', REJECT = 'R', DROP = 'D' };
 struct conn {
 	struct rdma_cm_id *id;
 	struct ibv_mr *mr;
-	uint8_t buf[(RECVS + 1) * MSG_LEN];	/* the last one is for sending */
+	uint8_t buf[(RECVS + 1) * MSG_LEN];	/* RECVS received messages, and one to send */
 	uint8_t answer[256];
 	uint32_t no, done;
 	bool up, down;
@@ -113,7 +114,10 @@ static int setup_conn(struct conn *c)
 	return rdma_create_qp(c->id, pd, &a);
 }
 
-/* Work request ids: the connection's (aligned) address, with the slot in the low bits */
+/*
+ * @slot: index of the message in @c->buf. The wr_id of a request is the address of the connection,
+ * a multiple of 64, plus @slot.
+ */
 static int post_recv(struct conn *c, uint32_t slot)
 {
 	struct ibv_sge sge = { (uintptr_t)c->buf + slot * MSG_LEN, MSG_LEN, c->mr->lkey };
@@ -165,7 +169,7 @@ static void server_request(struct rdma_cm_id *id, const uint8_t *data, uint32_t 
 	struct conn *c;
 	uint32_t i;
 
-	/* the private data after the two bytes must have arrived unchanged */
+	/* the private data after the first two bytes must have arrived unchanged */
 	if (len > 2 && !same(data + 2, len, len - 2))
 		cmd = DROP;
 	fill(answer, n + 1000, n);
@@ -206,7 +210,7 @@ static void server_cm(void)
 		server_request(id, data, len);
 	} else if (type == RDMA_CM_EVENT_DISCONNECTED || type == RDMA_CM_EVENT_CONNECT_ERROR) {
 		rdma_disconnect(id);
-		/* completions in the queue still refer to the connection: do not free it */
+		/* do not free the connection: completions in the queue still contain its address */
 		((struct conn *)id->context)->down = true;
 	}
 }
@@ -327,7 +331,10 @@ static bool try_connect(struct conn *c, struct sockaddr *addr, const uint8_t *pr
 	return true;
 }
 
-/* Sends @cmd with @plen bytes of private data in all, and expects @n bytes in the answer. */
+/*
+ * Connects. Sends @plen bytes of private data, of which the first is @cmd, and expects @n bytes of
+ * private data in the answer.
+ */
 static void one(struct sockaddr *addr, uint8_t cmd, uint32_t plen, uint32_t n)
 {
 	struct conn *c = new_conn(NULL);
@@ -403,7 +410,7 @@ static uint32_t wanted, begun, up, through, gone, wrong;
 static struct conn **conns;
 static struct sockaddr *target;
 
-/* Begins to connect until @at_a_time connections are being established. */
+/* Begins new connections, as long as fewer than @at_a_time connections are being established. */
 static void begin_some(void)
 {
 	while (begun < wanted && begun - up < at_a_time) {

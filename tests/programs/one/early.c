@@ -4,9 +4,10 @@
  * The number of the new queue pair is easy to guess: it is the previous number plus 1. The kernel
  * must not find a queue pair by its number before the queue pair is complete.
  *
- * The last step but one of the creation writes the answer into memory of this process. The page
- * fault of this memory waits for this program, by userfaultfd(2), and the creation waits with it.
- * A listener has to be at ADDRESS and PORT. Exits with status 4 if userfaultfd(2) is missing.
+ * In its last step, the driver lets a lookup find the queue pair. In the step before, the driver
+ * writes the answer into memory of this process. This program handles the page fault of this
+ * memory (userfaultfd(2)), and so delays the creation until it has tried to connect. A server must
+ * listen at ADDRESS and PORT. Exits with status 4 if userfaultfd(2) is missing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +82,10 @@ static void *make(void *arg)
 	return NULL;
 }
 
-/* Maps a page whose first page fault waits for serve(). Return: the descriptor that reports it */
+/*
+ * Maps a page whose first page fault waits until serve() is called. *@at: the page. Return: the
+ * file descriptor that reports the page fault
+ */
 static int guard(void **at)
 {
 	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
@@ -129,7 +133,7 @@ static struct rdma_cm_id *ident(const char *address, const char *port)
 	if (rdma_getaddrinfo(address, port, &hints, &ai) || rdma_create_ep(&id, ai, NULL, NULL))
 		die("rdma_create_ep");
 	rdma_freeaddrinfo(ai);
-	/* let rdma_connect() return at once: the test checks only whether the call is refused */
+	/* rdma_connect() must not wait: the test only checks whether the call is refused */
 	if (rdma_migrate_id(id, rdma_create_event_channel()))
 		die("rdma_migrate_id");
 	return id;

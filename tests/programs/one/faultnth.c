@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_faultnth slabs|pages MODULE N COMMAND [ARGS]: runs COMMAND while one allocation fails. This
- * is the N-th allocation, from the start of COMMAND, that MODULE or functions called by MODULE
- * make, in any context. The exit status is COMMAND's, plus 64 if no allocation failed. A status
- * of 128 or more means that COMMAND was killed, or could not be run.
+ * iwt_faultnth slabs|pages MODULE N COMMAND [ARGS]: runs COMMAND, and lets one allocation of slabs
+ * or of pages fail. Counted from the start of COMMAND, this is the N-th allocation, in any
+ * context, that MODULE makes or that a function makes which MODULE has called. The exit status is
+ * the status of COMMAND, plus 64 if no allocation failed and the status is less than 64. The
+ * status 127 means that COMMAND could not be run; 128 means that a signal ended COMMAND, or that
+ * arguments are missing.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +18,10 @@
 
 #define CALM	64
 
-/* Finds the range of the module's code: from its first function to the end of its last one. */
+/*
+ * Finds the range of the module's code. *@from: address of its first function; *@to: 4096 bytes
+ * behind the address of its last function, because the end of this function is not known
+ */
 static void find_code(const char *module, unsigned long *from, unsigned long *to)
 {
 	char line[300], name[64], of[64], type;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_flags: checks that the instruction CMPXCHG16B changes no flag of the processor except ZF.
+ * iwt_flags: checks that the instruction CMPXCHG16B does not change the control flags of the
+ * processor, such as the interrupt flag (the only flag that the instruction may change is ZF).
  * QEMU 7.2 replaces all flags by the operand of an earlier comparison. The next interrupt saves
  * and restores this operand as the flags of the kernel. The kernel then runs with interrupts off,
  * copies backwards, or stops with a double fault. For this reason the virtual machines of the
- * laboratory do not offer the instruction under QEMU. Succeeds if the instruction is correct, or
- * if the processor does not have it.
+ * laboratory do not offer the instruction under QEMU. The program succeeds if the instruction is
+ * correct, or if the processor does not have this instruction.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 
-/* The flags that CMP and CMPXCHG16B may change. All other flags must stay as they were. */
+/* The flags that CMP may change (CMPXCHG16B only ZF). All other flags must stay as they were. */
 #define ARITHMETIC 0x8d5UL
 
 static uint64_t flags_before(void)

@@ -3,7 +3,8 @@
  * iwt_limits: counts how many objects can be created on a device, and checks that one more can
  * be created after one is destroyed. Prints TAP.
  *
- *	iwt_limits DEVICE max KIND		as many as the device's attributes report
+ *	iwt_limits DEVICE max KIND		as many as the device's attributes report, or
+ *						one less, then ENOMEM
  *	iwt_limits DEVICE some KIND ERROR LEAST MOST [SIZE]
  *						LEAST to MOST objects, of SIZE entries each,
  *						then ERROR
@@ -60,7 +61,7 @@ union answer {
 	struct ib_uverbs_reg_mr_resp mr;
 };
 
-/* Returns 0 or an error number. */
+/* @number: of the uverbs command; @in, @out: bytes of request and answer. Return: 0 or errno */
 static int run(struct command *c, uint32_t number, size_t in, size_t out)
 {
 	c->hdr.command = number;
@@ -220,8 +221,8 @@ static uint32_t device_max(const struct kind *k)
 }
 
 /*
- * Creates objects until an error: @least to @most objects must succeed, then @want is the error.
- * After one object is destroyed, exactly one more can be created.
+ * Creates objects until an error. At least @least and at most @most objects must be created before
+ * the error, which must be @want. After one object is destroyed, exactly one more can be created.
  */
 static void fill(const struct kind *k, uint32_t least, uint32_t most, int want)
 {

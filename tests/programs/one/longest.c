@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * iwt_longest -a ADDRESS: transfers messages of the maximum length, 2^32-1 bytes (RFC 5040 4.4),
- * and posts a Send that is one byte too long. Each region maps a small file again and again. The
- * program connects to itself at ADDRESS, an address of a link. The files consist of huge pages,
- * because a region would have a million small pages; six huge pages must be free. Results in TAP.
+ * and posts a Send that is one byte too long. The memory of a region is a small file, which is
+ * mapped again and again. The program connects to itself at ADDRESS, an address of a link. The
+ * files consist of huge pages, because a region of this length would have a million small pages;
+ * six huge pages must be free. Results in TAP.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static void stretch_make(struct stretch *s, struct ibv_pd *pd)
 
 	if (fd < 0 || ftruncate(fd, PERIOD))
 		die("memfd");
-	/* reserve addresses; use those from the first multiple of a huge page */
+	/* reserve more addresses than needed, and begin at the first multiple of 2 MiB */
 	s->file = mmap(NULL, SPAN + PERIOD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (s->file == MAP_FAILED)
 		die("mmap");
@@ -77,7 +78,10 @@ static void post_receive(struct ibv_sge *sge, int n)
 		die("ibv_post_recv");
 }
 
-/* Like reap(), but sleeps between two polls, to leave the processor to the driver */
+/*
+ * Waits for one completion, like reap(). Sleeps between two polls, to leave the processor to the
+ * driver, and waits 60 times as long.
+ */
 static void reap_long(struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	struct patience p = {};
@@ -113,8 +117,8 @@ static void transfer(const char *what, enum ibv_wr_opcode op, struct stretch *fr
 	reap_long(conn.near_cq, &wc);
 	if (op == IBV_WR_RDMA_WRITE) {
 		/*
-		 * The data of a Write are placed when a later Read is complete. Read the byte
-		 * after the message, which both regions have.
+		 * When a later Read is complete, the peer has placed the data of the Write. Read
+		 * one byte: both regions are one byte longer than the message.
 		 */
 		struct ibv_sge one = part(local, LONGEST, 1);
 
@@ -138,7 +142,7 @@ static void open_pair(struct ibv_pd *pd)
 	conn.far_cq = far.send_cq;
 }
 
-/* A Send of two elements of 2^31 bytes is one byte too long: it fails, and no data are sent. */
+/* A Send of two elements of 2^31 bytes is one byte too long: it must fail, and send no data. */
 static void too_long(struct ibv_pd *pd, struct stretch *from)
 {
 	struct ibv_sge two[] = { part(from, 0, 0x80000000u), part(from, 0x80000000u, 0x80000000u) }, one = part(from, 0, 1);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * iwt_patient [-m FILE] SECONDS COMMAND...: runs COMMAND, and ends it with status 124 if it makes
- * no progress for SECONDS. A command makes progress when its output grows (if this is a regular
- * file). Only the time in which this machine runs counts. Before iwt_patient ends COMMAND, it
- * runs $IWT_LOOK in a shell. COMMAND has a process group of its own: the whole group receives
- * SIGTERM, and SIGKILL if COMMAND has not ended five seconds later.
+ * no progress for SECONDS (0: never). A command makes progress when its output grows (if the
+ * output is a regular file). Only the time in which this machine runs counts. Before iwt_patient
+ * ends COMMAND, it runs $IWT_LOOK in a shell. COMMAND has a process group of its own: the whole
+ * group receives SIGTERM, and SIGKILL if COMMAND has not ended five seconds later.
  * -m: COMMAND makes progress also when FILE grows. The processes of COMMAND read the name of FILE
  * from IWT_MOVED, and append to FILE when they make progress: lib/ktap.sh appends a line for each
  * result, and another iwt_patient appends a line when the output of its command grows.
@@ -49,7 +49,10 @@ static void write_sum(void)
 		exit(1);
 }
 
-/* A round is over when all processors have run. The shortest of their times is added to @sum. */
+/*
+ * A round is over when each processor has run. The time of the processor that has run for the
+ * shortest time is added to @sum.
+ */
 static void end_round(void)
 {
 	uint64_t least = UINT64_MAX;
@@ -64,7 +67,7 @@ static void end_round(void)
 	write_sum();
 }
 
-/* A nap counts as TICK, although it takes longer on a busy machine. */
+/* A thread on each processor. Each nap counts as TICK, although a busy machine needs longer. */
 static void *tick(void *arg)
 {
 	struct timespec nap = { .tv_nsec = TICK * 1000000 };
@@ -110,7 +113,7 @@ static int run_clock(const char *path)
 	child = fork();
 	if (child)
 		return child < 0;
-	/* close the caller's output: a reader of it must not wait for the end of this process */
+	/* close the caller's output: its reader must not wait until this process ends */
 	for (cpu = 0; cpu < 3; cpu++)
 		dup2(null, cpu);
 	setsid();
@@ -144,7 +147,7 @@ static off_t written(void)
 		return sum + (stat(moved_file, &s) ? 0 : s.st_size);
 	fd = sum != before && tell ? open(tell, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
 	if (fd >= 0) {
-		/* without this line the outer iwt_patient only gives up earlier */
+		/* if this write fails, the outer iwt_patient only gives up earlier */
 		if (write(fd, "\n", 1) != 1)
 			perror(tell);
 		close(fd);
@@ -153,7 +156,7 @@ static off_t written(void)
 	return sum;
 }
 
-/* Runs $IWT_LOOK, which shows where the command hangs, before the command is ended */
+/* Runs $IWT_LOOK, which shows where the command hangs. Called before the command is ended. */
 static void look(void)
 {
 	const char *what = getenv("IWT_LOOK");
@@ -169,7 +172,10 @@ static void end_all(pid_t child, int signal)
 	kill(-child, SIGCONT);
 }
 
-/* Waits for the command. Return: its status, or 124 */
+/*
+ * Waits for the command. Return: its exit status, 128 plus the number of the signal that ended it,
+ * or 124 if it made no progress for @seconds
+ */
 static int watch(pid_t child, const sigset_t *set, unsigned int seconds)
 {
 	struct timespec nap = { .tv_nsec = TICK * 1000000 };

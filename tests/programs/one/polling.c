@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * iwt_polling ADDRESS PORT SETTING COUNTERS: does a worker that polls a send queue end when the
- * administrator switches polling off? The process has a connection to itself. It posts small RDMA
- * Writes at a distance of 20 microseconds and almost never polls for completions. So the driver
- * has finished each Write before the next one is posted, and a worker of the driver polls for it.
- * SETTING is the file of the setting "polling"; COUNTERS is the directory of the link's counters.
+ * administrator switches polling off? The process has a connection to itself. It posts a small
+ * RDMA Write every 20 microseconds and almost never polls for completions. So the driver has
+ * finished each Write before the process posts the next Write, and a worker of the driver polls
+ * the send queue. SETTING is the file of the setting "polling"; COUNTERS is the directory of the
+ * link's counters.
  *
- * No other program takes part, because a worker ends when a thread is runnable on its processor.
+ * The test needs no second program: a worker ends when another thread is runnable on its processor.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,12 +22,12 @@
 #include "results.h"
 
 #define DEPTH		1024
-#define SIGNALED	256	/* one Write in so many has a completion */
+#define SIGNALED	256	/* one of 256 Writes has a completion */
 #define PAUSE_NS	20000
 #define ROUNDS		20
-#define MORE		1500	/* Writes with polling off: 30 ms, six times a worker's run */
-#define TEST_MS		20000	/* after this time no further worker is expected */
-#define LAST_RUNS	2	/* when polling ends, one run is in progress and one is queued */
+#define MORE		1500	/* Writes with polling off: 30 ms; a worker's run takes 5 ms */
+#define TEST_MS		20000	/* the rounds wait no longer than this, in all, for a worker */
+#define LAST_RUNS	2	/* when polling is switched off, one run is active, one is queued */
 
 struct poster {
 	struct ibv_qp *qp;
@@ -34,7 +35,7 @@ struct poster {
 	struct ibv_mr *mr;
 	uint64_t n;
 	int setting, counter;
-	uint64_t end_ms;	/* when the test ends, by running_ms() */
+	uint64_t end_ms;	/* value of running_ms() until which polled() waits for a worker */
 };
 
 static long long now(void)
@@ -63,7 +64,7 @@ static void write_word(int fd, const char *word)
 		die(word);
 }
 
-/* Return: number of runs of workers so far */
+/* Return: the counter sqpoll, the number of runs of workers so far */
 static uint64_t runs(const struct poster *p)
 {
 	char text[32] = "";
@@ -73,7 +74,7 @@ static uint64_t runs(const struct poster *p)
 	return strtoull(text, NULL, 10);
 }
 
-/* Posts the next Write, which writes its number to the word. */
+/* Posts the next Write, which writes its number, @p->n, to the registered word. */
 static void post(struct poster *p)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)&p->n, .length = sizeof(p->n) };
@@ -103,8 +104,8 @@ static void check_completion(struct poster *p)
 }
 
 /*
- * Posts @count Writes. Each completion is polled half a period after its Write was posted, so that
- * one poll is enough.
+ * Posts @count Writes. The completion of a signaled Write is polled SIGNALED / 2 Writes later, so
+ * that the first poll finds it.
  */
 static void pace(struct poster *p, int count)
 {
@@ -121,8 +122,8 @@ static void pace(struct poster *p, int count)
 }
 
 /*
- * Posts until a worker has polled. Return: false if no worker polled within the time of the test.
- * On a machine with other work the driver may find no idle processor for a worker.
+ * Posts until workers have run twice. Return: false if this has not happened before end_ms. On a
+ * machine with other work the driver may find no idle processor for a worker.
  */
 static bool polled(struct poster *p)
 {
@@ -136,7 +137,10 @@ static bool polled(struct poster *p)
 	return false;
 }
 
-/* Return: number of runs of workers after polling was switched off; -1 if no worker polled */
+/*
+ * Switches polling on, and switches it off when workers have run. Return: number of runs that
+ * ended after polling was switched off; -1 if no worker polled
+ */
 static long switched_off(struct poster *p)
 {
 	uint64_t before;
@@ -194,7 +198,7 @@ int main(int argc, char **argv)
 		return 2;
 	p.setting = open_file(argv[3], "", O_WRONLY);
 	p.counter = open_file(argv[4], "sqpoll", O_RDONLY);
-	/* the kernel would return counters that are 10 ms old */
+	/* without this, the kernel may return values that are 10 ms old */
 	write_word(open_file(argv[4], "lifespan", O_WRONLY), "0");
 	verbs = cm_open(argv[1], argv[2]);
 	pd = ibv_alloc_pd(verbs);

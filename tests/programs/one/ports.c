@@ -8,9 +8,9 @@
  * The client opens CONNECTIONS connections (1), one after the other, and closes each before it
  * opens the next. With -t it uses TCP. With -f and -b the local end of each connection is bound
  * to that ADDRESS and PORT; -r sets SO_REUSEADDR, or RDMA_OPTION_ID_REUSEADDR. With -k the client
- * keeps the connections until a signal ends the client. It prints "port N" for each connection
- * (for RDMA the port that rdma_cm chose). After a failure it prints "error NAME" and ends with
- * status 1.
+ * keeps the connections until a signal ends the client. The client prints "port N" for each
+ * connection (for RDMA the port that rdma_cm chose). After a failure the client prints
+ * "error NAME" and exits with status 1.
  *
  * With -s the program is a TCP server, which closes a connection when the client has closed it.
  * With -w the server binds, prints "bound", and listens when SIGUSR1 arrives.
@@ -58,7 +58,7 @@ static void fail(void)
 	exit(1);
 }
 
-/* Closes its end first, so that this end has the state TIME_WAIT. */
+/* Closes this end before the server closes its end, so that this end gets the state TIME_WAIT. */
 static void close_first(int fd)
 {
 	struct pollfd p = { fd, POLLIN, 0 };
@@ -90,7 +90,7 @@ static void by_tcp(const struct addrinfo *from, const struct addrinfo *to, bool 
 		close_first(fd);
 }
 
-/* The identifier has no event channel, so each call waits for its event. */
+/* Creates an rdma_cm_id without an event channel: its calls wait until they are complete. */
 static struct rdma_cm_id *new_id(bool reuse)
 {
 	struct rdma_cm_id *id;

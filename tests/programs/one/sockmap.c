@@ -4,7 +4,7 @@
  * PORT into a map of sockets, before the listener accepts the connection. Runs until standard
  * input ends, then prints the number of sockets.
  *
- * Uses bpf(2) only, because libraries differ from one release to the next.
+ * The program calls bpf(2) itself, because libraries for BPF differ from one release to the next.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static int bpf(int command, union bpf_attr *attr)
 	return syscall(__NR_bpf, command, attr, sizeof(*attr));
 }
 
-/* Exits with status 4 if this kernel does not support or not allow the system call. */
+/* Exits: with status 4 if this kernel lacks or forbids the system call, else with status 1. */
 static void die(const char *what)
 {
 	fprintf(stderr, "%s: %s\n%s", what, strerror(errno), log_text);
@@ -57,7 +57,10 @@ static int make_map(uint32_t type, uint32_t value, uint32_t entries)
 	return fd;
 }
 
-/* Element 0 of the map @count is the number of sockets in the map @socks. */
+/*
+ * Loads the BPF program. It adds sockets to the map @socks, and counts these sockets in element 0
+ * of the map @count. Return: file descriptor of the BPF program
+ */
 static int load(int socks, int count, uint16_t port)
 {
 	struct bpf_insn prog[] = {

@@ -2,12 +2,12 @@
 /*
  * iwt_tcpref: measures TCP without RDMA, for comparison with iwt_bench on the same path. Client
  * and server are started with the same options. The client writes messages of -S bytes to -q
- * connections, and the server reads them. With -D the kernel of the server discards the messages
- * instead, so that the data are copied once, as with RDMA. The client measures until the server
- * has read all connections to their ends.
+ * connections, and the server reads the messages. With -D the kernel of the server discards the
+ * messages instead, so that the data are copied once, as with RDMA. The client measures until the
+ * server has read the last byte of each connection.
  * -l: the server answers each message, and the client waits for the answer.
- * -m: opens idle connections, and measures the memory of the kernel for them.
- * With -I or -i, and -n, the server reports a result as well.
+ * -m: opens idle connections, and measures how much memory of the kernel they use.
+ * -I, -i: measure the idle time of the processors, too. The server then also prints a result.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -77,7 +77,10 @@ static ssize_t send_some(int fd, void *p, size_t len, int flags)
 	return send(fd, p, len, flags | MSG_NOSIGNAL);
 }
 
-/* Receives into a buffer that is as long as one message (at least CHUNK), as with RDMA. */
+/*
+ * Receives up to CHUNK bytes. Successive calls use successive parts of the whole buffer, because
+ * RDMA, too, would write a message into memory of its length. Return: as recv(2)
+ */
 static ssize_t receive(int fd)
 {
 	static uint32_t at;
@@ -91,7 +94,10 @@ static ssize_t receive(int fd)
 	return got;
 }
 
-/* The server begins to measure when it has received the messages to warm up. */
+/*
+ * The bytes that the server has received since it began to measure, and its result. The server
+ * begins to measure when it has received the first -w messages, which warm up the connections.
+ */
 static struct {
 	uint64_t octets;
 	struct bench_result r;
@@ -174,7 +180,7 @@ static void server(void)
 		all(fds[0], send_some, o.size);
 }
 
-/* One connection: blocking sends. */
+/* Sends on one connection, and waits while its send buffer is full. Return: number of messages */
 static uint64_t stream_one(int fd)
 {
 	uint64_t n;
@@ -184,7 +190,7 @@ static uint64_t stream_one(int fd)
 	return n;
 }
 
-/* Many connections: sends on each connection whose send buffer has room. */
+/* Sends on each connection whose send buffer has room. Return: number of whole messages */
 static uint64_t stream_many(const int *fds)
 {
 	struct epoll_event ev[64], add = { .events = EPOLLOUT };
@@ -264,7 +270,7 @@ static void connect_some(const struct addrinfo *ai, int *fds, unsigned int n)
 	}
 }
 
-/* Measures the memory of idle connections. Both ends of each are on this machine. */
+/* Measures the memory of idle connections. Both ends of each connection are on this machine. */
 static void client_memory(const struct addrinfo *ai, int *fds, struct bench_result *r)
 {
 	uint64_t before, start = bench_now();
@@ -341,7 +347,7 @@ int main(int argc, char **argv)
 	buf = malloc(buf_len);
 	if (!buf)
 		bench_die("memory");
-	/* without a write all pages of the buffer would be the same zero page */
+	/* if nothing were written, all pages of the buffer would be the same zero page */
 	memset(buf, 0x5a, buf_len);
 	if (o.server)
 		server();

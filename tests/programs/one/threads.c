@@ -2,14 +2,14 @@
 /*
  * iwt_threads: several threads post to the same queue pairs, by ibv_post_send() and by
  * ibv_wr_*(), and several threads poll the only completion queue, by ibv_poll_cq() and by
- * ibv_start_poll(). Each request must complete once, and the peer's memory must hold the last
- * value of each posting thread. Then one thread polls while another thread is in the middle
- * of a poll, because the first part of the test reaches this case too rarely.
+ * ibv_start_poll(). Each request must complete once, and the peer's memory must contain the last
+ * value of each posting thread. Then one thread polls while another thread is between
+ * ibv_start_poll() and ibv_end_poll(), because the first part of the test rarely does this.
  *
  *	iwt_threads ADDRESS [POSTS]
  *
- * The peer is iwt_hostile -s. A posting thread waits only if a queue is full. On a machine
- * without an idle processor the driver then depends on the polling threads.
+ * The peer is iwt_hostile -s. A posting thread waits only if a send queue is full. On a machine
+ * without an idle processor the driver may defer posts, which only the polling threads flush.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -127,7 +127,10 @@ static int post(struct conn *c, bool extended, uint64_t wr_id, uint64_t addr, ui
 	return ibv_wr_complete(c->ex);
 }
 
-/* Posts to each queue pair in turn; the peer's memory keeps the value of the last post. */
+/*
+ * Posts Writes to each queue pair in turn. A Write stores its number plus 1 in the peer's memory,
+ * in a word of this thread. So this word contains the number of the last post plus 1 at the end.
+ */
 static void *poster(void *arg)
 {
 	uint64_t me = (uintptr_t)arg;
@@ -211,7 +214,7 @@ static void *poller(void *arg)
 	return NULL;
 }
 
-/* Reads the last value of each thread from the peer's memory, and compares it. */
+/* Reads the last value of each thread from the peer's memory, and checks this value. */
 static void compare(struct conn *c, int q)
 {
 	struct ibv_sge sge = { (uintptr_t)result[q], sizeof(result[q]), mr->lkey };
@@ -230,7 +233,7 @@ static void compare(struct conn *c, int q)
 		sched_yield();
 	if (n < 0 || wc.status)
 		die("read");
-	/* posts with numbers q, q + QPS, ...; the written value is the number plus 1 */
+	/* this queue pair had the posts q, q + QPS, ...; a post writes its number plus 1 */
 	want = (posts - 1 - q) / QPS * QPS + q + 1;
 	for (i = 0; i < POSTERS; i++)
 		if (result[q][i] != want) {
@@ -240,7 +243,10 @@ static void compare(struct conn *c, int q)
 		}
 }
 
-/* Takes one completion, by ibv_poll_cq(), or by ibv_start_poll() if @arg is set. */
+/*
+ * Takes one completion: by ibv_poll_cq() if @arg is NULL, else by ibv_start_poll(). Return: the
+ * address of the wr_id of the completion
+ */
 static void *take_one(void *arg)
 {
 	static uint64_t taken;
@@ -264,9 +270,9 @@ static void *take_one(void *arg)
 }
 
 /*
- * Two requests complete. This thread reads the first one between ibv_start_poll() and
- * ibv_end_poll(). Another thread polls meanwhile, long enough to take the same completion if
- * nothing prevented this. After ibv_end_poll() the other thread must get the second completion.
+ * Two requests complete. This thread reads the first completion between ibv_start_poll() and
+ * ibv_end_poll(). Another thread polls meanwhile, and would take the same completion if no lock
+ * prevented this. After ibv_end_poll() the other thread must get the second completion.
  */
 static void overlap(struct conn *c, bool extended)
 {

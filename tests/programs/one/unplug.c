@@ -4,11 +4,12 @@
  *
  *	iwt_unplug DEVICE SECONDS CASE[,CASE...] [LOCAL PEER PORT SILENT]
  *
- * When all cases wait or work, the program prints "# ready". The caller then removes the device,
- * and sends SIGUSR1 afterwards. After SIGUSR1 each case must end by itself within SECONDS.
- * Results in TAP. LOCAL is an address of the device. iwt_conn -s listens on PEER, PORT. The
- * listener on PEER, SILENT never answers. The cases "sleeps", "stopped" and "holds" do not use
- * the device again: their processes must exist until this program ends them.
+ * When each case has begun to wait or to work, the program prints "# ready". The caller then
+ * removes the device, and sends SIGUSR1 to this program afterwards. After SIGUSR1 each case must
+ * end by itself within SECONDS. Results in TAP. LOCAL is an address of the device. iwt_conn -s
+ * listens at the address PEER and the port PORT. The listener at PEER and the port SILENT never
+ * answers. The cases "sleeps", "stopped" and "holds" do not use the device again: their processes
+ * must exist until this program ends them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@ static const char *device, *local, *peer, *port, *silent;
 static int ready_fd;
 static uint8_t page[4096] __attribute__((aligned(4096)));
 
-/* The objects of a case, which has its own copy of these variables */
+/* The objects of a case. A case is a process, so it has its own copy of these variables. */
 static struct ibv_context *ctx;
 static struct ibv_pd *pd;
 static struct ibv_comp_channel *chan;
@@ -161,7 +162,7 @@ static void connected(void)
 	event(RDMA_CM_EVENT_ESTABLISHED);
 }
 
-/* After the removal, all commands fail with EIO, except those that destroy objects. */
+/* After the removal, all commands must fail with EIO, except commands that destroy objects. */
 static void all_fails(void)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
@@ -272,7 +273,7 @@ static void do_listen(void)
 	need(!rdma_destroy_id(id), "rdma_destroy_id");
 }
 
-/* rdma_get_request() waits for a connection request when the device is removed. */
+/* The device is removed while rdma_get_request() waits: this function must return an error. */
 static void do_get_request(void)
 {
 	struct rdma_cm_id *request;
@@ -285,7 +286,7 @@ static void do_get_request(void)
 	need(!rdma_destroy_id(id), "rdma_destroy_id");
 }
 
-/* A process that only polls. It must find each posted request flushed before polling fails. */
+/* A process that only polls must get a flushed completion of each receive before polling fails. */
 static void do_busy_poll(void)
 {
 	struct ibv_wc wc;
@@ -308,7 +309,7 @@ static int post_send(struct ibv_qp *qp)
 	return ibv_post_send(qp, &wr, &bad);
 }
 
-/* A process that posts after the removal */
+/* After the removal, posts of a Send and of a receive must fail. */
 static void do_post(void)
 {
 	int err;
@@ -368,7 +369,7 @@ static void do_stopped(void)
 	pause();
 }
 
-/* Holds a device without a connection */
+/* Keeps objects of the device, without a connection. */
 static void do_holds(void)
 {
 	open_device();

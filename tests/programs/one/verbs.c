@@ -40,7 +40,10 @@ static void open_device(const char *name)
 	need(cq, "ibv_create_cq");
 }
 
-/* comp_mask includes the flags, even if they are zero, because some programs pass zero. */
+/*
+ * comp_mask contains IBV_QP_INIT_ATTR_CREATE_FLAGS even if @flags is 0, because some programs pass
+ * flags of 0.
+ */
 static struct ibv_qp *make_qp(uint32_t flags)
 {
 	struct ibv_qp_init_attr_ex attr = {
@@ -66,7 +69,10 @@ static struct ibv_qp_attr query(struct ibv_qp *qp)
 	return attr;
 }
 
-/* Does ibv_modify_qp() return @err, and do @state and the remote @rights apply afterwards? */
+/*
+ * Checks that ibv_modify_qp() returns @err, and that the queue pair then has the state @state and
+ * the remote access flags @rights.
+ */
 static void modify(struct ibv_qp *qp, const char *what, struct ibv_qp_attr attr, int mask, int err,
 		   enum ibv_qp_state state, unsigned int rights)
 {
@@ -83,7 +89,7 @@ static void modify(struct ibv_qp *qp, const char *what, struct ibv_qp_attr attr,
 		printf("# %#x instead of %#x\n", remote, rights);
 }
 
-/* Attributes that iWARP does not have must be zero, not old contents of the kernel's memory. */
+/* Attributes that iWARP does not have must be zero. They must not show memory of the kernel. */
 static void nothing_else(struct ibv_qp *qp)
 {
 	bool zero = true;
