@@ -231,8 +231,8 @@ static int do_query(struct call *c, const struct part *p)
 
 /*
  * The order matters: a command uses objects that the commands before it have created. @known_in,
- * @known_out: bytes of the private parts that the module knows. @unit: lengths of the private parts
- * must be multiples of this number (0: of 4)
+ * @known_out: bytes of the private parts that the module knows. @unit: lengths of the private
+ * parts must be multiples of this number (0: of 4)
  */
 static const struct command {
 	const char *name;

@@ -38,7 +38,7 @@ struct conn {
 	struct rdma_cm_id *id;
 	struct grant to;
 	uint32_t posted, done;	/* numbers of additions; later @done counts successful swaps */
-	uint64_t last;		/* value that the last addition returned, or the next swap expects */
+	uint64_t last;		/* result of the last addition; later: value that a swap expects */
 };
 
 static const char *port = "7475";

@@ -115,8 +115,8 @@ static int setup_conn(struct conn *c)
 }
 
 /*
- * @slot: index of the message in @c->buf. The wr_id of a request is the address of the connection,
- * a multiple of 64, plus @slot.
+ * @slot: index of the message in @c->buf. The wr_id of a request is the address of the
+ * connection, a multiple of 64, plus @slot.
  */
 static int post_recv(struct conn *c, uint32_t slot)
 {
@@ -210,7 +210,7 @@ static void server_cm(void)
 		server_request(id, data, len);
 	} else if (type == RDMA_CM_EVENT_DISCONNECTED || type == RDMA_CM_EVENT_CONNECT_ERROR) {
 		rdma_disconnect(id);
-		/* do not free the connection: completions in the queue still contain its address */
+		/* do not free the connection: queued completions still contain its address */
 		((struct conn *)id->context)->down = true;
 	}
 }
@@ -332,8 +332,8 @@ static bool try_connect(struct conn *c, struct sockaddr *addr, const uint8_t *pr
 }
 
 /*
- * Connects. Sends @plen bytes of private data, of which the first is @cmd, and expects @n bytes of
- * private data in the answer.
+ * Connects. Sends @plen bytes of private data, of which the first is @cmd, and expects @n bytes
+ * of private data in the answer.
  */
 static void one(struct sockaddr *addr, uint8_t cmd, uint32_t plen, uint32_t n)
 {

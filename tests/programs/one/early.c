@@ -6,8 +6,8 @@
  *
  * In its last step, the driver lets a lookup find the queue pair. In the step before, the driver
  * writes the answer into memory of this process. This program handles the page fault of this
- * memory (userfaultfd(2)), and so delays the creation until it has tried to connect. A server must
- * listen at ADDRESS and PORT. Exits with status 4 if userfaultfd(2) is missing.
+ * memory (userfaultfd(2)), and so delays the creation until it has tried to connect. A server
+ * must listen at ADDRESS and PORT. Exits with status 4 if userfaultfd(2) is missing.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_faultnth slabs|pages MODULE N COMMAND [ARGS]: runs COMMAND, and lets one allocation of slabs
- * or of pages fail. Counted from the start of COMMAND, this is the N-th allocation, in any
+ * iwt_faultnth slabs|pages MODULE N COMMAND [ARGS]: runs COMMAND, and lets one allocation of
+ * slabs or of pages fail. Counted from the start of COMMAND, this is the N-th allocation, in any
  * context, that MODULE makes or that a function makes which MODULE has called. The exit status is
  * the status of COMMAND, plus 64 if no allocation failed and the status is less than 64. The
  * status 127 means that COMMAND could not be run; 128 means that a signal ended COMMAND, or that

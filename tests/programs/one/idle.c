@@ -2,10 +2,10 @@
 /*
  * iwt_idle FILE: measures idle time. The program runs whenever no other task needs the processor,
  * and counts its instructions in the first eight bytes of FILE. If the (emulated) processor
- * executes one instruction per nanosecond, the elapsed nanoseconds minus this count are the number
- * of instructions that all other code has executed. (The idle time that the kernel reports is less
- * exact: it includes part of the time of interrupts that arrive at an idle processor.) The program
- * runs until it is killed.
+ * executes one instruction per nanosecond, the elapsed nanoseconds minus this count are the
+ * number of instructions that all other code has executed. (The idle time that the kernel reports
+ * is less exact: it includes part of the time of interrupts that arrive at an idle processor.)
+ * The program runs until it is killed.
  */
 #include <err.h>
 #include <fcntl.h>

@@ -221,8 +221,9 @@ static uint32_t device_max(const struct kind *k)
 }
 
 /*
- * Creates objects until an error. At least @least and at most @most objects must be created before
- * the error, which must be @want. After one object is destroyed, exactly one more can be created.
+ * Creates objects until an error. At least @least and at most @most objects must be created
+ * before the error, which must be @want. After one object is destroyed, exactly one more can be
+ * created.
  */
 static void fill(const struct kind *k, uint32_t least, uint32_t most, int want)
 {

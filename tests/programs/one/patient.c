@@ -173,8 +173,8 @@ static void end_all(pid_t child, int signal)
 }
 
 /*
- * Waits for the command. Return: its exit status, 128 plus the number of the signal that ended it,
- * or 124 if it made no progress for @seconds
+ * Waits for the command. Return: its exit status, 128 plus the number of the signal that ended
+ * it, or 124 if it made no progress for @seconds
  */
 static int watch(pid_t child, const sigset_t *set, unsigned int seconds)
 {

@@ -7,7 +7,8 @@
  * the send queue. SETTING is the file of the setting "polling"; COUNTERS is the directory of the
  * link's counters.
  *
- * The test needs no second program: a worker ends when another thread is runnable on its processor.
+ * The test needs no second program: a worker ends when another thread is runnable on its
+ * processor.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@
 #define ROUNDS		20
 #define MORE		1500	/* Writes with polling off: 30 ms; a worker's run takes 5 ms */
 #define TEST_MS		20000	/* the rounds wait no longer than this, in all, for a worker */
-#define LAST_RUNS	2	/* when polling is switched off, one run is active, one is queued */
+#define LAST_RUNS	2	/* at the switch to off, one run may be active, and one queued */
 
 struct poster {
 	struct ibv_qp *qp;
@@ -35,7 +36,7 @@ struct poster {
 	struct ibv_mr *mr;
 	uint64_t n;
 	int setting, counter;
-	uint64_t end_ms;	/* value of running_ms() until which polled() waits for a worker */
+	uint64_t end_ms;	/* value of running_ms() until which polled() posts */
 };
 
 static long long now(void)

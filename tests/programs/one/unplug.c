@@ -286,7 +286,9 @@ static void do_get_request(void)
 	need(!rdma_destroy_id(id), "rdma_destroy_id");
 }
 
-/* A process that only polls must get a flushed completion of each receive before polling fails. */
+/*
+ * A process that only polls must get a flushed completion of each receive before polling fails.
+ */
 static void do_busy_poll(void)
 {
 	struct ibv_wc wc;

@@ -41,8 +41,8 @@ static void open_device(const char *name)
 }
 
 /*
- * comp_mask contains IBV_QP_INIT_ATTR_CREATE_FLAGS even if @flags is 0, because some programs pass
- * flags of 0.
+ * comp_mask contains IBV_QP_INIT_ATTR_CREATE_FLAGS even if @flags is 0, because some programs
+ * pass flags of 0.
  */
 static struct ibv_qp *make_qp(uint32_t flags)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * LD_PRELOAD library: writes the memory regions of a program to files, because the program
- * transfers data but does not compare them. Before a writable region is registered, the library
- * fills it with random bytes. When the program ends its first connection, or frees a region, the
- * library writes each region to a file $IWT_REGIONS.PROCESS.NUMBER.
+ * LD_PRELOAD library: writes the memory regions of a program to files. A test compares the files
+ * of both programs of a connection, because the programs transfer data without comparing the
+ * data. Before a writable region is registered, the library fills the region with random bytes.
+ * When the program ends its first connection, or frees a region, the library writes each region
+ * to a file $IWT_REGIONS.PROCESS.NUMBER.
  */
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
@@ -17,8 +18,8 @@
 #undef ibv_reg_mr
 
 #define MAX	64		/* regions */
-#define SMALL	4096		/* bytes; a shorter region does not contain data */
-#define LARGE	(64ul << 20)	/* bytes; no test uses a longer region */
+#define SMALL	4096		/* bytes; the library ignores a shorter region */
+#define LARGE	(64ul << 20)	/* bytes; the library ignores a longer region */
 
 static struct {
 	char *at;
@@ -107,7 +108,7 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 }
 
 /*
- * The server of fio exits without ending its connection, but frees its memory. A region may begin
+ * The server of fio frees its memory and exits without ending its connection. A region may begin
  * behind the start of the memory that is freed.
  */
 void free(void *p)
@@ -124,7 +125,7 @@ void free(void *p)
 	next(p);
 }
 
-/* Both ends of perftest use the current second as the seed of their data: make them differ. */
+/* Both programs of perftest use the current second as the seed of their data: vary the seed. */
 void srand(unsigned int seed)
 {
 	NEXT(srand)(seed ^ (unsigned int)getpid() * 2654435761u);

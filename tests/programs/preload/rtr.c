@@ -21,7 +21,10 @@
 #define MAX	4096	/* queue pairs */
 #define DEPTH	16
 
-/* A queue pair that has been moved to INIT */
+/*
+ * A queue pair that has been moved to INIT. @waiting: it is in RTR, and the queue pair with the
+ * number @peer is not. @rights: its access flags. @fd, @err: socket and result of its connection
+ */
 struct end {
 	struct ibv_qp *qp;
 	bool waiting;
@@ -33,7 +36,7 @@ struct end {
 static struct end ends[MAX];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Return: 0 and two ends of a TCP connection, or an error number */
+/* @fd: the two ends of a new TCP connection. Return: 0 or an error number */
 static int tcp_pair(int fd[2])
 {
 	const char *address = getenv("IWT_RTR_ADDRESS");
@@ -126,8 +129,8 @@ static int next_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 }
 
 /*
- * Sets the rights that the program has chosen. iWARP gives rights to a connected queue pair if
- * the program has chosen none; InfiniBand does not.
+ * Sets the access flags that the program has chosen, even if there are none: without this call,
+ * a connected iWARP queue pair has access flags by default. With InfiniBand it has none.
  */
 static int state_rights(struct end *e)
 {

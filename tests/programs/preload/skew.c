@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * LD_PRELOAD library: replaces the private parts of the provider's commands by those of
- * another version of the provider. IWT_SKEW selects the version:
+ * LD_PRELOAD library: changes the private parts of the provider's commands, as if another version
+ * of the provider or of the module were used. IWT_SKEW selects the version:
  *
- *	features	older: knows only the features of IWT_SKEW_FEATURES (default: none)
- *	short		older: its answers are shorter
- *	long		newer: requests and answers are longer; the added bytes have no effect
- *	context, cq, qp, srq, resize	newer: this command requests something unknown, and
- *			the kernel must refuse it
- *	module		the module is older: it has no features and no verbs that were added later
+ *	features	an older provider, which knows only the features in the mask
+ *			IWT_SKEW_FEATURES (default: none)
+ *	short		an older provider, which expects shorter answers
+ *	long		a newer provider, whose requests and answers are longer; the added bytes
+ *			are zero
+ *	context, cq, qp, srq, resize	a newer provider: this command requests something that the
+ *			module does not know, and the kernel must refuse the command
+ *	module		an older module, which has no features and none of the verbs that were
+ *			added later
  *
- * At the end the library prints on standard error how many commands it has changed.
+ * At the end the library prints on standard error how many commands it has changed, and how many
+ * of these commands were refused.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,7 +32,7 @@
 #include <rdma/rdma_user_ioctl_cmds.h>
 
 #define MORE		16	/* bytes to add */
-#define LESS		8
+#define LESS		8	/* bytes to remove */
 #define ATTRS		32
 #define MAX		256
 
@@ -97,7 +101,11 @@ static struct ib_uverbs_attr *find(struct command *c, uint16_t id)
 	return NULL;
 }
 
-/* Lengthens the private part of the request. Up to eight bytes are in the attribute itself. */
+/*
+ * Lengthens the private part of the request by MORE bytes. A private part of up to eight bytes is
+ * in the attribute itself. @unknown: one of the added bytes is not zero, so the kernel must
+ * refuse the command
+ */
 static void lengthen_in(struct command *c, bool unknown)
 {
 	struct ib_uverbs_attr *a = find(c, UVERBS_ATTR_UHW_IN);
@@ -118,8 +126,8 @@ static void lengthen_in(struct command *c, bool unknown)
 }
 
 /*
- * Lengthens the private part of the answer. Return: the number of bytes that the provider
- * expects; *@to: the address for them
+ * Lengthens the private part of the answer by MORE bytes. Return: the number of bytes that the
+ * provider expects, or 0. *@to: the address at which the provider expects these bytes
  */
 static uint16_t lengthen_out(struct command *c, void **to)
 {
@@ -163,8 +171,8 @@ static int call(int fd, unsigned long request, void *arg)
 }
 
 /*
- * Requests a context by write(2), the interface before ioctls, if the kernel has to refuse the
- * request: some kernels leak memory when they refuse the ioctl.
+ * Requests a context in such a way that the kernel has to refuse the request. This function uses
+ * write(2), the older interface, because some kernels leak memory when they refuse the ioctl.
  */
 static int write_context(int fd)
 {
@@ -201,7 +209,7 @@ static bool asks_for_times(const struct ib_uverbs_ioctl_hdr *hdr)
 	return false;
 }
 
-/* Would an older module refuse this command? */
+/* Would the older module of IWT_SKEW=module refuse this command? */
 static bool is_later(const struct ib_uverbs_ioctl_hdr *hdr, const char *name)
 {
 	if (!strcmp(name, "cq"))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * LD_PRELOAD library: registers the regions of a program with on-demand paging (not pinned). A
- * thread makes their memory executable and non-executable, again and again. The contents stay,
- * and the program can access them all the time, but each change makes the driver forget the
- * addresses of the pages. At the end the library prints on standard error how many regions there
- * were.
+ * thread makes the memory of these regions executable and non-executable, again and again. The
+ * memory keeps its contents, and the program can access the memory all the time, but each change
+ * makes the driver forget the addresses of the pages. At the end the library prints on standard
+ * error how many regions it has registered in this way.
  */
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
@@ -30,7 +30,7 @@ __attribute__((destructor)) static void tell(void)
 		fprintf(stderr, "# unpinned %u\n", regions);
 }
 
-/* The thread. It ignores errors: the program may have unmapped the memory. */
+/* The thread. Errors of mprotect() do not matter: the program may have unmapped the memory. */
 static void *change(void *arg)
 {
 	for (;;) {
@@ -49,8 +49,9 @@ static void *change(void *arg)
 }
 
 /*
- * Return: @access, with on-demand paging unless the region needs pinned memory (for windows). The
- * thread does not change memory that the program may not be able to write.
+ * Return: @access plus IBV_ACCESS_ON_DEMAND, or only @access if windows may be bound to the
+ * region, which then needs pinned memory. The thread does not change the memory of a region
+ * without IBV_ACCESS_LOCAL_WRITE, because the program may have mapped this memory read-only.
  */
 static int unpin(void *addr, size_t length, int access)
 {

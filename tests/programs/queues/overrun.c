@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_queues: a completion queue overruns. The completions that it holds can still be polled. The
- * queue and its queue pairs report an error, and their streams end. Other streams go on.
+ * iwt_queues: a completion queue overruns. The completions that are in the queue already can
+ * still be polled. The driver reports an event for the queue and an event for each of its queue
+ * pairs, and ends the connections of these queue pairs. Other connections continue to work.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +20,10 @@ struct errors {
 	int cq, qp, others;
 };
 
-/* Reads asynchronous events until the completion queue and its queue pair report an error. */
+/*
+ * Reads asynchronous events until there has been an error event of the completion queue and one
+ * of its queue pair, @c->near. @e: numbers of these events and of unexpected events
+ */
 static void await(struct link *l, struct ibv_cq *cq, struct conn *c, struct errors *e)
 {
 	struct pollfd pfd = { l->verbs->async_fd, POLLIN };
@@ -33,7 +37,7 @@ static void await(struct link *l, struct ibv_cq *cq, struct conn *c, struct erro
 				e->cq++;
 			else if (ev.event_type == IBV_EVENT_QP_FATAL && ev.element.qp == c->near->qp)
 				e->qp++;
-			/* the far queue pair may report an error: it receives a Terminate */
+			/* an error event of the far queue pair may occur: it gets a Terminate */
 			else if (ev.event_type == IBV_EVENT_CQ_ERR || ev.element.qp != c->far->qp)
 				e->others++;
 			ibv_ack_async_event(&ev);
@@ -41,7 +45,10 @@ static void await(struct link *l, struct ibv_cq *cq, struct conn *c, struct erro
 	}
 }
 
-/* Sends data over a connection that does not use the overrun queue, and compares them. */
+/*
+ * Sends data over a connection that does not use the overrun queue. Return: have the data arrived
+ * unchanged?
+ */
 static bool transfer(struct link *l, struct conn *c, struct ibv_cq *cq, struct ibv_cq *far_cq, uint32_t salt)
 {
 	static uint8_t from[OCTETS], to[OCTETS];
@@ -70,7 +77,7 @@ static bool transfer(struct link *l, struct conn *c, struct ibv_cq *cq, struct i
 	return good;
 }
 
-/* Causes twice as many completions as there is room for. */
+/* Causes twice as many completions as the queue has entries (@room). */
 static void overrun(struct conn *c, int room)
 {
 	int i;
@@ -84,9 +91,9 @@ static void overrun(struct conn *c, int room)
 }
 
 /*
- * Overruns a queue by one list of requests that bind windows. The driver binds the windows as
- * soon as they are posted, so that the overrun occurs in the last work of the stream for a long
- * time.
+ * Overruns a queue by one list of requests that bind windows. The driver executes these requests
+ * as soon as they are posted. After the overrun nothing happens that would make the engines run
+ * again: the driver must report the error nevertheless.
  */
 static void overrun_by_binding(struct link *l)
 {

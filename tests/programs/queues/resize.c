@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_queues: the rules for resizing a completion queue, without other threads. */
+/* iwt_queues: tests the rules for resizing a completion queue, without other threads. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define FEW	16
 #define MANY	200
 
-/* Fills the queue with completions of @n empty Sends. Each Send needs a receive. */
+/* Causes completions of @n empty Sends, with wr_id from @first. Each Send needs a receive. */
 static void fill_queue(struct conn *c, int n, uint64_t first)
 {
 	int i;
@@ -37,7 +37,10 @@ static bool in_order(const struct ibv_wc *wc, int n, uint64_t first)
 	return true;
 }
 
-/* Waits for @n completions of the far end. The near end has its completions by then, or soon. */
+/*
+ * Waits for @n completions in the queue of the far end. When this function returns, the
+ * completions of the near end have arrived, too, or will arrive soon.
+ */
 static void wait_for(struct ibv_cq *cq, int n)
 {
 	struct ibv_wc wc[MANY];
@@ -71,7 +74,7 @@ static void try_in_use(struct conn *c, struct ibv_cq *cq, struct ibv_cq *far_cq)
 	before = cq->cqe;
 	fill_queue(c, MANY, 1000);
 	wait_for(far_cq, MANY);
-	/* wait for the completion of the last Send, which may come later than its receive */
+	/* this resize succeeds until the completion of the last Send has arrived, too */
 	while (!ibv_resize_cq(cq, MANY - 1))
 		;
 	report(ibv_resize_cq(cq, MANY - 1) == EINVAL && cq->cqe == before,
@@ -98,7 +101,7 @@ static rlim_t address_space(void)
 	return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* The process cannot map the new ring of the kernel: the old queue keeps all of its room. */
+/* If the process cannot map the new ring, the resize fails, and the queue keeps its size. */
 static void try_unmapped(struct conn *c, struct ibv_cq *cq, struct ibv_cq *far_cq)
 {
 	struct rlimit before, now;
@@ -178,7 +181,10 @@ static int event(struct ibv_comp_channel *channel, int ms)
 	return 1;
 }
 
-/* A resized queue stays armed: for the same kind of completions, and for one event. */
+/*
+ * An armed queue that is resized stays armed: for the same kind of completions, and for exactly
+ * one event.
+ */
 void test_resize_events(struct link *l)
 {
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(l->verbs);
@@ -223,8 +229,9 @@ void test_resize_events(struct link *l)
 }
 
 /*
- * Drops a capability. Must be called before the device is opened: the kernel refuses commands on
- * a file that the process has opened with other credentials.
+ * Drops CAP_IPC_LOCK, so that RLIMIT_MEMLOCK limits this process. The caller must do this before
+ * the device is opened: the kernel refuses commands on a file that the process has opened with
+ * other credentials.
  */
 void drop_ipc_lock(void)
 {
@@ -238,7 +245,10 @@ void drop_ipc_lock(void)
 		die("capset");
 }
 
-/* A size beyond RLIMIT_MEMLOCK is refused and changes nothing. A higher limit allows the size. */
+/*
+ * A resize for which the process would have to pin more memory than RLIMIT_MEMLOCK is refused,
+ * and changes nothing. The same resize succeeds with a higher limit.
+ */
 void test_resize_limit(struct link *l)
 {
 	struct ibv_cq *cq = cq_make(l->verbs, FEW, NULL);

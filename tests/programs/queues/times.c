@@ -36,7 +36,10 @@ static void start(struct ibv_cq_ex *cq)
 			die("ibv_start_poll");
 }
 
-/* Reads both clocks before and after each completion, and compares them with its timestamps. */
+/*
+ * Reads both clocks before each request and after its completion. The timestamps of the
+ * completion must be between these values.
+ */
 static void try_clocks(struct link *l, struct conn *c, struct ibv_cq_ex *cq, struct ibv_cq *far_cq)
 {
 	int i, raw_bad = 0, wall_bad = 0, order_bad = 0;
@@ -59,7 +62,7 @@ static void try_clocks(struct link *l, struct conn *c, struct ibv_cq_ex *cq, str
 			order_bad++;
 		ibv_end_poll(cq);
 		raw_bad += ts < raw_before || ts > raw(l);
-		/* the wall clock may be compared: nobody sets it during the test */
+		/* this is reliable, because nobody sets the wall clock during the test */
 		wall_bad += ns < wall_before || ns > wallclock();
 		order_bad += ts < last;
 		last = ts;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_queues: two connections share a completion queue, which changes its size all the time. One
- * or two threads take its completions, and other threads post. Each message begins with its
- * number; its other bytes depend on this number and on the end that receives the message.
+ * iwt_queues: two connections share a completion queue, which is resized all the time. One or two
+ * threads take completions from this queue, and other threads post. Each message begins with its
+ * number; the other bytes of the message depend on this number and on the end that receives the
+ * message.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,9 +20,9 @@
 #define CONNS		2
 #define DEPTH		32u		/* most messages in flight in each direction */
 #define SLOT		64u		/* bytes of a message */
-#define BUFFERS		(2 * DEPTH)	/* first those for sends, then those for receives */
+#define BUFFERS		(2 * DEPTH)	/* first DEPTH for sends, then DEPTH for receives */
 #define TAKE		7
-#define MARKS		1024u		/* more than the messages in flight */
+#define MARKS		1024u		/* more than the number of messages in flight */
 
 enum { ONE_POLLER, TWO_POLLERS, EVENTS, WAYS };
 
@@ -33,7 +34,8 @@ struct side {
 	uint32_t id;
 	pthread_mutex_t lock;		/* guards the fields below, and posting */
 	uint32_t sent, send_done, received;
-	uint32_t send_marks[MARKS], marks[MARKS];	/* number that completed last, plus 1 */
+	/* [i]: 1 plus the last message number with the remainder i that has completed; 0: none */
+	uint32_t send_marks[MARKS], marks[MARKS];
 };
 
 struct traffic {
@@ -55,7 +57,7 @@ static void wrong(const char *what)
 		printf("# %s\n", what);
 }
 
-/* Checks that number @n completes once, and later than number @n - MARKS. */
+/* Checks that message @n completes once, and later than message @n - MARKS. */
 static void mark(uint32_t *marks, uint32_t n)
 {
 	if (marks[n % MARKS] > n || (n >= MARKS && marks[n % MARKS] != n + 1 - MARKS))
@@ -78,7 +80,10 @@ static struct ibv_sge sge_of(struct side *s, bool receive, uint32_t n)
 	return (struct ibv_sge) { (uintptr_t)slot(s, receive, n), SLOT, s->mr->lkey };
 }
 
-/* wr_id: end, direction, and the number of a send or the slot of a receive */
+/*
+ * Return: the wr_id of a request. It contains the number of the end, the direction, and the
+ * number of a sent message or the index of a receive buffer.
+ */
 static uint64_t name(const struct side *s, bool receive, uint32_t n)
 {
 	return (uint64_t)s->id << 33 | (uint64_t)receive << 32 | n;
@@ -128,9 +133,9 @@ static void received(struct side *s, uint32_t where, bool strict)
 }
 
 /*
- * The completions of one direction of a queue pair are in order, and each occurs once. If several
- * threads take completions, the completions may get here in another order: the order is checked
- * only if @strict.
+ * Checks a completion: the completions of one direction of a queue pair must be in order, and
+ * each must occur once. If several threads take completions, they may call this function in
+ * another order: so the order is checked only if @strict.
  */
 static void completed(struct side *s, const struct ibv_wc *wc, bool strict)
 {
@@ -166,7 +171,7 @@ static int take(struct ibv_cq *cq, struct side *sides, bool strict)
 	return n;
 }
 
-/* Are a buffer for another send and, at the peer, a receive for it free? */
+/* May @s send another message? A send buffer of @s and a receive of @peer must be free. */
 static bool may_send(struct side *s, struct side *peer)
 {
 	return s->sent - __atomic_load_n(&s->send_done, __ATOMIC_SEQ_CST) < DEPTH &&
@@ -212,7 +217,10 @@ static void *near_poller(void *arg)
 	return NULL;
 }
 
-/* Sleeps until an event. A completion without an event is never taken: the test times out. */
+/*
+ * Sleeps until there is an event, then takes completions. A completion that raises no event would
+ * never be taken: the test would time out.
+ */
 static void *near_sleeper(void *arg)
 {
 	struct pollfd pfd = { t.channel->fd, POLLIN };
@@ -269,7 +277,7 @@ static void some_come(uint32_t n)
 	}
 }
 
-/* Resizes the queue again and again. The queue always has room for all messages in flight. */
+/* Resizes the queue again and again, but never below the maximum number of its completions. */
 static void resize_often(struct link *l, uint32_t resizes)
 {
 	uint32_t all = CONNS * 2 * DEPTH, i;

@@ -8,7 +8,7 @@
 #include "patience.h"
 #include "queues.h"
 
-/* Each completion vector raises events. A number that is not a vector is refused. */
+/* A queue on any completion vector raises events. A vector that does not exist is refused. */
 void test_vectors(struct link *l)
 {
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(l->verbs);
@@ -204,7 +204,7 @@ static void query_port(struct link *l)
 	       "the port has one partition");
 }
 
-/* Queries the attributes and the state of a queue pair, before and after it is connected. */
+/* Queries a queue pair without a connection, and then a connected queue pair. */
 static void query_qp(struct link *l)
 {
 	struct ibv_cq *cq = cq_make(l->verbs, 64, NULL), *cq2 = cq_make(l->verbs, 64, NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_queues: posts all operations by the functions of ibv_wr_post(3): with all ways to pass
- * their data, in lists, with an abort, and in a parent domain. The data are compared at the other
- * end.
+ * iwt_queues: posts the operations of all_ops by the functions of ibv_wr_post(3): with all ways
+ * to pass data, in lists, with an abort, and in a parent domain. The test checks the data at the
+ * other end.
  */
 #include <errno.h>
 #include <endian.h>
@@ -80,8 +80,9 @@ static uint64_t far_at(uint32_t off)
 }
 
 /*
- * Waits for @n requests, and for an empty Read behind them. When the Read is complete, the peer
- * has placed the data of all Writes. Return: have all requests succeeded?
+ * Posts an empty Read, and waits for it and for the @n requests before it, whose wr_id are 0 to
+ * @n - 1. When the Read is complete, the peer has placed the data of all Writes. Return: have all
+ * requests succeeded, in order?
  */
 static bool done(struct stage *s, int n)
 {
@@ -110,7 +111,7 @@ static void next(struct stage *s, uint64_t wr_id)
 	s->ex->wr_flags = IBV_SEND_SIGNALED;
 }
 
-/* Posts one list of Writes, each of which passes its data in another way. */
+/* Posts one list of Writes. For each Write, another function passes the data. */
 static void try_data(struct stage *s)
 {
 	struct ibv_data_buf bufs[3] = { { here + 20000, 100 }, { here + 30000, 0 }, { here + 40000, 156 } };
@@ -232,8 +233,9 @@ static void try_fetches(struct stage *s)
 }
 
 /*
- * The last two operations invalidate a region. A region of a process cannot be invalidated: the
- * request fails, locally or at the peer, and ends the connection.
+ * Tests a local invalidation if @local, else a Send with Invalidate. A region that a process has
+ * registered cannot be invalidated: the request fails, locally or at the peer, and ends the
+ * connection.
  */
 static void try_invalidate(struct stage *s, bool local)
 {
@@ -286,7 +288,10 @@ void test_wr_api(struct link *l)
 	cq_drop(cq);
 }
 
-/* Runs the same tests in a parent domain with a thread domain: the provider takes no locks. */
+/*
+ * Runs the same tests in a parent domain with a thread domain. The provider takes no locks for
+ * objects of this domain.
+ */
 void test_domains(struct link *l)
 {
 	struct ibv_td_init_attr td_attr = {};

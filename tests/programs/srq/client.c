@@ -16,7 +16,7 @@ struct caller {
 	const char *address;
 	struct rdma_cm_id *id;
 	struct ibv_mr *mr, *order_mr;
-	uint8_t *buf;		/* room for BUFS messages */
+	uint8_t *buf;		/* buffers for BUFS messages */
 	struct order *orders;
 };
 
@@ -72,7 +72,7 @@ static int post(struct caller *c, int buf, uint32_t serial, uint32_t number, uin
 	return rdma_post_send(c->id, NULL, at, len, c->mr, 0);
 }
 
-/* Waits for @n completions. Return: -1 if the connection has ended */
+/* Waits for @n completions of Sends. Return: 0, or -1 if the connection has ended */
 static int reap(struct caller *c, uint32_t n)
 {
 	struct ibv_wc wc;
@@ -101,13 +101,13 @@ static int send_messages(struct caller *c, const struct order *o)
 	return reap(c, n);
 }
 
-/* Resets the connection while long messages are in flight. */
+/* Resets the connection while long messages are in flight. Return: -1 (it has ended) */
 static int break_off(struct caller *c, const struct order *o)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	uint32_t i;
 
-	/* post no more messages than the server has ordered: it has receives only for these */
+	/* the server has receives for the ordered messages only: post no other messages */
 	for (i = 0; i < o->count; i++)
 		if (post(c, i, o->serial, o->first + i, MSG_MAX))
 			return -1;
@@ -116,8 +116,8 @@ static int break_off(struct caller *c, const struct order *o)
 }
 
 /*
- * Executes one order. Return: 1 if the server does not need this connection any more, -1 if the
- * connection has ended
+ * Waits for an order and executes it. Return: 0, 1 if the server does not need this connection
+ * any more, or -1 if the connection has ended
  */
 static int obey(struct caller *c)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_srq: destroys objects while the driver reports one of their events, or before. The driver
- * must report an event at most once, and never after its object has been destroyed.
+ * iwt_srq: destroys an object while the driver reports an event of this object, or before. The
+ * driver must report an event at most once, and never after the object has been destroyed.
  */
 #include <poll.h>
 #include <unistd.h>
@@ -9,9 +9,9 @@
 #include "patience.h"
 #include "srq.h"
 
-#define FEW	8	/* receives, more than the completion queue has room for */
+#define FEW	8	/* number of receives; the completion queue of end_cq() is smaller */
 
-/* Waits for the next event. Return: does it have this type? */
+/* Waits for the next event. Return: is it an event of this @type? */
 static bool told(struct server *s, enum ibv_event_type type)
 {
 	struct pollfd p = { .fd = s->verbs->async_fd, .events = POLLIN };
@@ -23,7 +23,10 @@ static bool told(struct server *s, enum ibv_event_type type)
 	return ev.event_type == type;
 }
 
-/* An event is about to be reported: reads it, or waits for a short time, or continues at once. */
+/*
+ * Called when the driver is about to report an event of this @type. Chooses at random whether to
+ * wait until the event has been read, to wait for a short time, or not to wait.
+ */
 static void await(struct server *s, enum ibv_event_type type)
 {
 	if (chance(30)) {
@@ -44,7 +47,10 @@ static void nothing_behind(struct server *s, enum ibv_event_type type)
 	ibv_ack_async_event(&ev);
 }
 
-/* Destroys a shared receive queue and its limit event: an empty queue is below every limit. */
+/*
+ * Destroys a shared receive queue, of which the driver reports the limit event: an empty queue is
+ * below every limit.
+ */
 static void end_srq(struct server *s)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
@@ -67,7 +73,10 @@ static void fail_qp(struct ibv_qp *qp)
 		die("ibv_modify_qp");
 }
 
-/* Destroys a queue pair and its event: in the error state it has used its last receive. */
+/*
+ * Destroys a queue pair, of which the driver reports an event: in the error state a queue pair
+ * takes no more receives from the shared queue.
+ */
 static void end_qp(struct server *s)
 {
 	struct ibv_qp_init_attr attr = { .send_cq = s->cq, .recv_cq = s->cq, .srq = s->srq,
@@ -83,7 +92,10 @@ static void end_qp(struct server *s)
 	nothing_behind(s, IBV_EVENT_QP_LAST_WQE_REACHED);
 }
 
-/* Destroys a completion queue and its error event: the flush of a queue pair overruns it. */
+/*
+ * Destroys a completion queue, of which the driver reports an error: the flushed receives of a
+ * queue pair overrun the completion queue.
+ */
 static void end_cq(struct server *s)
 {
 	struct ibv_cq *cq = ibv_create_cq(s->verbs, 1, NULL, NULL, 0);

@@ -17,7 +17,7 @@ void wrong(struct server *s, const char *what, uint64_t a, uint64_t b)
 			 (unsigned long long)a, (unsigned long long)b);
 }
 
-/* Reports the result of a test: it has passed if no error is recorded. */
+/* Reports the result of a test. The test has passed if no error is recorded. */
 void conclude(struct server *s, const char *what)
 {
 	if (s->wrong[0])
@@ -33,7 +33,7 @@ static int serve(const char *address, uint32_t rounds, const char *seed)
 	random_begin(seed);
 	server_open(&s, address);
 	test_refusals(&s);
-	/* with very many rounds test_random() is to run for ever, so limit test_ends() */
+	/* srq.sh passes so many rounds that test_random() never ends, but test_ends() must end */
 	test_ends(&s, rounds < 4000 ? rounds / 20 + 1 : 200);
 	test_random(&s, rounds);
 	test_limit(&s, rounds / 20 + 1);

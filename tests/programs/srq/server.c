@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_srq: the server's connections, completions and events, compared with the expected ones. */
+/* iwt_srq: the server's connections, and checks of its completions, its events and its data. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 #define SEND_TAG	(1ull << 32)
 #define EMPTY		0xee	/* contents of a receive buffer before a message arrives */
 
-/* Posts receives and sets a limit, which srq.sh inspects before there is a client. */
+/* Posts receives and sets a limit. srq.sh inspects both before it starts the client. */
 static void begin_srq(struct server *s)
 {
 	struct ibv_srq_attr attr = { .srq_limit = 3 };
@@ -81,7 +81,7 @@ void give_free(struct server *s, const uint16_t *slots, uint32_t n)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Return: length of a piece of a slot, which is the same for each use of the slot */
+/* Return: bytes of a piece of a slot. A slot always has the same pieces. */
 static uint32_t piece_len(uint16_t slot, int piece)
 {
 	uint32_t first = slot * 37u % 500, second = slot * 91u % 3000;
@@ -265,12 +265,12 @@ static void accept_conn(struct server *s, struct rdma_cm_id *id)
 	if (attr.cap.max_recv_wr || attr.cap.max_recv_sge)
 		wrong(s, "the queue pair also has a receive queue", attr.cap.max_recv_wr,
 		      attr.cap.max_recv_sge);
-	/* fails if the client has ended the connection */
+	/* rdma_accept() fails if the client has ended the connection */
 	if (rdma_accept(id, &param))
 		break_conn(s, c);
 }
 
-/* Destroys an ended connection. Its missing messages found no receive, and need none any more. */
+/* Destroys an ended connection. Its missing messages will not use receives any more. */
 static void bury(struct server *s, struct conn *c)
 {
 	reap(s);
@@ -346,7 +346,7 @@ void wait_for(struct server *s, bool (*is)(struct server *s), const char *what)
 {
 	struct patience p = {};
 
-	/* no time limit until the client begins: only the script knows how long this may take */
+	/* no time limit until the client connects: only srq.sh knows when it starts the client */
 	while (s->serial == 0 && !s->wrong[0])
 		look(s);
 	do
@@ -380,7 +380,7 @@ static bool one_usable(struct server *s)
 	return some_conn(s);
 }
 
-/* Waits for a usable connection. Return: NULL after a time-out; the test has failed then */
+/* Waits for a usable connection. Return: the connection, or NULL if the test has failed */
 struct conn *one_conn(struct server *s)
 {
 	struct conn *c = some_conn(s);
@@ -391,7 +391,7 @@ struct conn *one_conn(struct server *s)
 	return some_conn(s);
 }
 
-/* Are all connections of the client established, and none of them ending? */
+/* Are all connections of the client established, and is no connection ending? */
 bool all_up(struct server *s)
 {
 	int i, n = 0;
@@ -421,7 +421,7 @@ void order(struct server *s, struct conn *c, enum order_op op, uint32_t count)
 
 	if (!c)
 		return;
-	/* if the send queue is full, the order is dropped; the caller sends another one later */
+	/* if the send queue is full, the order is dropped; the caller sends other orders later */
 	if (ibv_post_send(c->id->qp, &wr, &bad))
 		return;
 	c->asked += count;

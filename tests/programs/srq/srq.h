@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * iwt_srq: a server whose queue pairs share a receive queue, and a client that sends the messages
- * that the server orders. Each byte of a message depends on the number of the message.
+ * that the server orders. Each byte of a message depends on the number of its connection (serial)
+ * and on the number of the message.
  */
 #ifndef SRQ_H
 #define SRQ_H
@@ -16,18 +17,18 @@
 #include "results.h"
 
 #define CONNS		6
-#define ENDS		(3 * CONNS)	/* including connections that are ending */
+#define ENDS		(3 * CONNS)	/* maximum, with the connections that are ending */
 #define MSG_MAX		9000	/* bytes of the longest message */
-#define SLOTS		1024	/* number of receives */
+#define SLOTS		1024	/* receive buffers; the wr_id of a receive is its slot */
 #define PIECES		3	/* elements of a receive, with gaps between them */
 #define GAP		16
 #define SLOT		(MSG_MAX + PIECES * GAP)
 #define PORT		"7478"
 
 enum order_op {
-	ORDER_SEND,	/* @count messages */
-	ORDER_BREAK,	/* @count long messages, and a reset in the middle of one */
-	ORDER_BYE,
+	ORDER_SEND,	/* send @count messages */
+	ORDER_BREAK,	/* send @count long messages, and reset the connection meanwhile */
+	ORDER_BYE,	/* end the connection, and do not connect again */
 };
 
 /* A command of the server to a connection of the client */
@@ -47,7 +48,7 @@ static inline uint32_t message_seed(uint32_t serial, uint32_t number)
 	return x ^ x >> 12;
 }
 
-/* Return: a mostly short length, sometimes zero, sometimes long */
+/* Return: the length of a message in bytes: usually short, sometimes zero, sometimes long */
 static inline uint32_t message_len(uint32_t serial, uint32_t number)
 {
 	uint32_t x = message_seed(serial, number);
@@ -68,26 +69,26 @@ struct conn {
 	uint32_t flushed;	/* receives that have been flushed */
 	bool up;		/* the connection is established */
 	bool broken;		/* the connection is ending */
-	bool last;		/* IBV_EVENT_QP_LAST_WQE_REACHED */
+	bool last;		/* IBV_EVENT_QP_LAST_WQE_REACHED has been read */
 };
 
 struct server {
 	struct rdma_event_channel *events;
 	struct rdma_cm_id *listener;
 	struct ibv_context *verbs;
-	struct ibv_pd *pd;	/* of the queue pairs */
-	struct ibv_pd *recv_pd;	/* of the shared queue and its memory */
+	struct ibv_pd *pd;	/* domain of the queue pairs */
+	struct ibv_pd *recv_pd;	/* domain of the shared queue and its memory */
 	struct ibv_cq *cq;
 	struct ibv_srq *srq;
-	uint32_t size;		/* of the shared queue */
+	uint32_t size;		/* max_wr of the shared queue */
 	struct ibv_mr *mr;
 	uint8_t *arena;
 	struct conn conns[ENDS];
 	uint32_t serial;
-	uint32_t committed;	/* receives that ordered messages may still use */
+	uint32_t committed;	/* ordered messages that may still arrive and use a receive */
 	uint32_t completed;	/* receives that have completed */
 	uint32_t limits;	/* number of IBV_EVENT_SRQ_LIMIT_REACHED */
-	uint32_t limits_before;	/* value of @limits before the limit was set */
+	uint32_t limits_before;	/* value of @limits before the test set a limit */
 	uint64_t moved;		/* number of completions and events of all kinds */
 	uint32_t errors;	/* number of IBV_EVENT_SRQ_ERR */
 	uint32_t fatal;		/* number of error events of queue pairs */

@@ -208,7 +208,10 @@ static void some_step(struct server *s)
 	look(s);
 }
 
-/* Uses up the receives in the queue, and compares their number with the counted number. */
+/*
+ * Orders as many messages as there should be receives in the queue, and checks that all receives
+ * have been used.
+ */
 static void use_up(struct server *s)
 {
 	uint32_t left = atomic_load(&s->posted) - s->completed;
@@ -236,7 +239,7 @@ void test_random(struct server *s, uint32_t rounds)
 	pthread_t threads[POSTERS];
 	uint32_t i;
 
-	/* break one connection in any case: a few random rounds might break none */
+	/* break one connection now, because a few random rounds may break no connection */
 	break_conn(s, one_conn(s));
 	for (i = 0; i < POSTERS; i++)
 		if (pthread_create(&threads[i], NULL, poster, s))
@@ -304,7 +307,7 @@ static void look_limits(struct server *s, uint32_t want, const char *when)
 /*
  * While a limit event waits to be read, the driver must not add more limit events: otherwise the
  * events of an empty queue would use up the memory of the kernel. The driver may add one more
- * while the first event is read.
+ * event while this process reads the first event.
  */
 static void leave_unread(struct server *s)
 {
@@ -426,7 +429,10 @@ void test_empty(struct server *s)
 
 /* ---- a corrupt ring ---- */
 
-/* Return: the mapping of the queue that was created last, which only the list @after contains */
+/*
+ * @before, @after: the text of /proc/self/maps before and after a shared queue was created.
+ * Return: the address of the new mapping of uverbs, which is the ring of this queue, or NULL
+ */
 static struct iwt_ring_ctl *new_ring(const char *before, const char *after)
 {
 	char line[512];
@@ -457,7 +463,7 @@ static bool errors_told(struct server *s)
 	return s->errors;
 }
 
-/* Breaks all connections. The new connections use another shared queue. */
+/* Breaks all connections. The client connects again, and the new connections use @srq. */
 static void move_to(struct server *s, struct ibv_srq *srq)
 {
 	uint32_t want = s->serial + CONNS;
@@ -473,8 +479,9 @@ static void move_to(struct server *s, struct ibv_srq *srq)
 }
 
 /*
- * The ring claims to hold more receives than it has room for. Resizing must refuse to move them,
- * although the new ring has room for this number.
+ * According to the producer index, the ring contains 65 receives, but it has only 64 entries. A
+ * resize must refuse to copy so many receives, although the new ring has 256 entries. Return: has
+ * the resize been refused?
  */
 static bool refuse_move(struct ibv_srq *srq, struct iwt_ring_ctl *ring)
 {
@@ -484,13 +491,13 @@ static bool refuse_move(struct ibv_srq *srq, struct iwt_ring_ctl *ring)
 
 	__atomic_store_n(&ring->prod, was + 65, __ATOMIC_RELEASE);
 	refused = ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR) == EINVAL;
-	/* if it was not refused, the old ring does not exist any more */
+	/* if the resize was not refused, the old ring does not exist any more */
 	if (refused)
 		__atomic_store_n(&ring->prod, was, __ATOMIC_RELEASE);
 	return refused;
 }
 
-/* Creates a shared queue with room for 64 receives. *@ring: its ring */
+/* Creates a shared queue with 64 entries. *@ring: the ring of this queue */
 static struct ibv_srq *second_queue(struct server *s, struct iwt_ring_ctl **ring)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 64, .max_sge = PIECES } };
@@ -522,7 +529,7 @@ void test_corrupt(struct server *s)
 	move_to(s, bad);
 	serial = s->serial;
 	s->fatal = 0;
-	/* new streams use the good queue again */
+	/* new connections use the good queue again */
 	s->srq = good;
 	__atomic_store_n(&ring->prod, ring->prod + (1 << 20), __ATOMIC_RELEASE);
 	c = one_conn(s);

@@ -85,7 +85,7 @@ static int expect(struct ulp_conn *c, enum rdma_cm_event_type want)
 	return got == want ? 0 : ulp_err(EPROTO, rdma_event_str(got));
 }
 
-/* resolve id= addr= port= [src=]: resolves address and route; a queue pair can be created then */
+/* resolve id= addr= port= [src=] [ms=]: resolves address and route; then "qp" may be used */
 static int cmd_resolve(void)
 {
 	struct ulp_conn *c = conn_new(ulp_num("id", 0));
@@ -114,7 +114,7 @@ static int cmd_resolve(void)
 	return 0;
 }
 
-/* Gives a number and an event channel to the id of a connection request. */
+/* Gives a number and an event channel to the rdma_cm_id of a connection request. */
 static int adopt(struct rdma_cm_id *id)
 {
 	uint64_t n;
@@ -132,7 +132,10 @@ static int adopt(struct rdma_cm_id *id)
 	return 0;
 }
 
-/* event id= [ms=]: event= status= ird= ord= data= [new=], or event=none */
+/*
+ * event id= [ms=]: event= status= ird= ord= data= [new=], or event=none
+ * Waits for an event. new= is the number of the new connection after a connection request.
+ */
 static int cmd_event(void)
 {
 	struct ulp_conn *c = conn_arg();
@@ -171,7 +174,7 @@ static void conn_param(struct rdma_conn_param *p, uint8_t **data)
 	};
 }
 
-/* Calls @call (named @what) with the parameters of either side of a connection. */
+/* Calls @call with the arguments ird=, ord= and data=. @what: name of @call, for an error */
 static int agree(int (*call)(struct rdma_cm_id *id, struct rdma_conn_param *p), const char *what)
 {
 	struct ulp_conn *c = conn_arg();
@@ -225,7 +228,7 @@ static int cmd_disconnect(void)
 	return rdma_disconnect(c->id) ? ulp_err(errno, "rdma_disconnect") : 0;
 }
 
-/* destroy id=: destroys the id and its queue pair */
+/* destroy id=: destroys the rdma_cm_id and its queue pair */
 static int cmd_destroy(void)
 {
 	struct ulp_conn *c = conn_arg();
@@ -268,7 +271,7 @@ static int cmd_qp(void)
 	return 0;
 }
 
-/* query id=: state= ord= ird= access= */
+/* query id=: state= ord= ird= access= draining= */
 static int cmd_query(void)
 {
 	struct ulp_conn *c = conn_arg();
@@ -286,8 +289,8 @@ static int cmd_query(void)
 }
 
 /*
- * modify id= state= [tell=1]: state= is a number of enum ibv_qp_state; tell=1 requests an event
- * when the send queue is drained
+ * modify id= [state=] [tell=1]: changes the state of the queue pair. state= is a number of enum
+ * ibv_qp_state (default: IBV_QPS_ERR); tell=1 requests an event when the send queue is drained.
  */
 static int cmd_modify(void)
 {

@@ -6,10 +6,11 @@
  *	ok [KEY=VALUE]...		on standard output, or
  *	err NUMBER TEXT			with an errno
  *
- * Commands choose the numbers of objects. Protection domains and completion queues
- * are created when a command first names them (default: pd=0, cq=0). Data are in
- * hexadecimal, times in milliseconds. Each command is described at its function;
- * the tables at the end of cm.c, obj.c and post.c list the commands.
+ * Commands choose the numbers of objects. A protection domain or a completion queue
+ * is created when a command first uses its number (default: pd=0, cq=0). Data are in
+ * hexadecimal, times in milliseconds. The comment at the function of a command lists
+ * its arguments (optional arguments in brackets) and, after a colon, the keys of its
+ * answer or its effect. The tables at the end of cm.c, obj.c and post.c list the commands.
  */
 #include <errno.h>
 #include <poll.h>
@@ -52,7 +53,7 @@ bool ulp_has(const char *key, char flag)
 	return s && strchr(s, flag);
 }
 
-/* The caller frees the result. */
+/* Return: *@len bytes, which the caller frees; NULL without memory */
 uint8_t *ulp_hex(const char *key, size_t *len)
 {
 	const char *s = ulp_str(key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_ulp: commands for protection domains, completion queues and memory. */
+/* iwt_ulp: commands for the device, its queues, memory and asynchronous events. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -97,7 +97,7 @@ static int cmd_cq(void)
 	return cq_make(ulp_num("cq", 0), ulp_num("depth", 1000)) ? 0 : -1;
 }
 
-/* srq srq= [pd=] [depth=] [limit=] */
+/* srq srq= [pd=] [depth=] [sge=] [limit=]: creates the queue unless it exists; sets its limit */
 static int cmd_srq(void)
 {
 	struct ibv_srq_init_attr a = { .attr = { ulp_num("depth", 64), ulp_num("sge", 1), 0 } };
@@ -167,9 +167,13 @@ static int mem_make(struct ulp_mem *m, size_t off)
 }
 
 /*
- * mr mr= len= [off=] [access=lwrabz] [pd=] [iova=] [fill=] [ro=1] [of=] [again=]: addr= stag= lkey=
- * off= is the offset from the beginning of a page, in bytes; of= shares the memory of another
- * region; again= maps the same len bytes (whole pages) this number of times
+ * mr mr= [len=] [off=] [access=lwrabzo] [pd=] [iova=] [fill=] [ro=1] [of=] [again=]:
+ * addr= stag= lkey=
+ * Registers new memory, which begins off= bytes behind the beginning of a page. With of= the
+ * region uses the memory of another region instead, from the offset off=. Letters of access=:
+ * l local write, w remote write, r remote read, a remote atomic, b windows can be bound,
+ * z zero-based, o on-demand paging. fill= is the value of each byte; ro=1 maps the memory
+ * read-only. again= maps the same len bytes (whole pages) this number of times.
  */
 static int cmd_mr(void)
 {
@@ -209,7 +213,7 @@ static int cmd_mr(void)
 	return 0;
 }
 
-/* dereg mr=: its memory can still be dumped */
+/* dereg mr=: deregisters the region; "dump" can still read its memory */
 static int cmd_dereg(void)
 {
 	struct ulp_mem *m = ulp_mem(ulp_num("mr", 0));
@@ -269,7 +273,7 @@ static int cmd_dump(void)
 	return p ? 0 : -1;
 }
 
-/* same mr= [off=] [len=] byte=: same=0|1, whether all bytes have that value */
+/* same mr= [off=] [len=] [byte=]: same=1 if all bytes have the value byte=, else same=0 */
 static int cmd_same(void)
 {
 	struct ulp_mem *m = ulp_mem(ulp_num("mr", 0));
@@ -300,7 +304,7 @@ static int cmd_set(void)
 	return p ? 0 : -1;
 }
 
-/* fill mr= [off=] len= byte= */
+/* fill mr= [off=] len= [byte=] */
 static int cmd_fill(void)
 {
 	size_t len = ulp_num("len", 0);
@@ -357,7 +361,7 @@ static int cmd_cqevent(void)
 	return 0;
 }
 
-/* async [ms=]: event=NUMBER qpn=, or event=-1 */
+/* async [ms=]: event=NUMBER [qpn=], or event=-1. Only events of queue pairs have qpn=. */
 static int cmd_async(void)
 {
 	struct ibv_async_event ev;

@@ -11,7 +11,10 @@
 
 #define MAX_SGE 16
 
-/* sge=MR:OFFSET:LENGTH[:LKEY],... Return: the number of elements, or -1 */
+/*
+ * Parses sge=MR:OFFSET:LENGTH[:LKEY],... MR is the number of a region, OFFSET the offset in its
+ * memory. Return: the number of elements, or -1
+ */
 static int sges(struct ibv_sge *sge)
 {
 	const char *s = ulp_str("sge");
@@ -34,7 +37,10 @@ static int sges(struct ibv_sge *sge)
 	return n;
 }
 
-/* recv id= | srq= [wr=] [n=] [sge=]: n receives; wr grows by 1, the address by the length */
+/*
+ * recv id= | srq= [wr=] [n=] [sge=]: posts n receives. From one receive to the next, wr grows by
+ * 1, and the address of the first element grows by the length of this element.
+ */
 static int cmd_recv(void)
 {
 	struct ulp_conn *c = ulp_str("srq") ? NULL : ulp_conn_of(ulp_num("id", 0));
@@ -159,8 +165,10 @@ static int post_bind(struct ibv_qp *qp, struct ibv_send_wr *wr)
 
 /*
  * post id= op= [wr=] [n=] [sge=] [flags=usfi] [stag=] [raddr=] [imm=] [inv=] [add=] [swap=]
- * n requests in one list; wr grows by 1. u: unsignalled. For cas, add= is the value to compare.
- * bind: mw= mr= [off=] [len=] [access=wraz] [rkey=]; a window of type 1 always gets its next key.
+ * Posts n requests in one list; wr grows by 1 from one request to the next. op= is a name in ops.
+ * Flags: u unsignaled, s solicited, f fence, i inline. For cas, add= is the value to compare.
+ * The arguments of op=bind are mw= mr= [off=] [len=] [access=wraz] [rkey=]: stag=. A window of
+ * type 1 always gets its next key.
  */
 static int cmd_post(void)
 {
@@ -202,8 +210,8 @@ static uint64_t now(void)
 }
 
 /*
- * poll [cq=] [n=] [ms=]: up to n completions, within ms:
- * wc=ID:STATUS:OPCODE:LENGTH:FLAGS:IMM-OR-STAG:QPN,...
+ * poll [cq=] [n=] [ms=]: wc=ID:STATUS:OPCODE:LENGTH:FLAGS:IMM-OR-STAG:QPN,...
+ * Polls until there have been n completions, or until ms are over.
  */
 static int cmd_poll(void)
 {

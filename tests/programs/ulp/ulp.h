@@ -27,18 +27,25 @@ struct ulp_mem {
 extern struct ibv_context *ulp_ctx;
 extern struct ulp_conn ulp_conn[ULP_IDS];
 
-/* the arguments KEY=VALUE of the current command */
+/*
+ * The arguments KEY=VALUE of the current command. ulp_str() returns a value as text, ulp_num() as
+ * a number (@other if there is no such argument), ulp_hex() as *@len bytes. ulp_has(): does the
+ * value contain the letter @flag?
+ */
 const char *ulp_str(const char *key);
 uint64_t ulp_num(const char *key, uint64_t other);
 bool ulp_has(const char *key, char flag);
 uint8_t *ulp_hex(const char *key, size_t *len);
 
-/* the answer to the command: parts of a line, or an error, which replaces all parts */
+/*
+ * The answer to the command. ulp_put() and ulp_put_hex() append to the line. ulp_err() replaces
+ * the line by an error, and returns -1.
+ */
 void ulp_put(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void ulp_put_hex(const char *key, const void *octets, size_t len);
 int ulp_err(int err, const char *what);
 
-/* is there something to read within ms milliseconds? */
+/* Waits up to @ms milliseconds until @fd is readable. Return: is it? */
 bool ulp_wait(int fd, uint64_t ms);
 
 struct ulp_conn *ulp_conn_of(uint64_t n);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_verify: posts the plan of a batch, checks each completion and each byte on both sides. */
+/*
+ * iwt_verify: posts the operations of a plan, and checks each completion and each byte on both
+ * sides.
+ */
 #include <errno.h>
 #include <string.h>
 #include "verify.h"
@@ -31,8 +34,9 @@ static int check_send_wc(struct iwt_ctx *cx, const struct iwt_op *op, const stru
 }
 
 /*
- * Return: the Write that the completion of a receive reports, or NULL. The completion of
- * immediate data behind an ordinary Write looks like that of a Write with immediate data.
+ * @op: the operation that consumes a receive. @first: first operation of the plan. Return: the
+ * Write that the completion of this receive reports, or NULL. If immediate data follow an
+ * ordinary Write, this completion is the same as after a Write with immediate data.
  */
 static const struct iwt_op *write_of(const struct iwt_op *op, const struct iwt_op *first)
 {
@@ -84,7 +88,10 @@ static int nothing_left(struct iwt_ctx *cx, struct ibv_cq *cq)
 			    ibv_wc_status_str(wc.status)) : 0;
 }
 
-/* --corrupt: changes one byte of the first message that is not empty */
+/*
+ * --corrupt: changes one byte of the first message that is not empty: before the batch runs
+ * (@before), or after it if the message is a Read or an atomic operation
+ */
 static void corrupt(struct iwt_ctx *cx, const struct iwt_plan *p, bool before)
 {
 	uint32_t i, j;
@@ -100,7 +107,10 @@ static void corrupt(struct iwt_ctx *cx, const struct iwt_plan *p, bool before)
 	}
 }
 
-/* With siw only the data are judged: completions may be in any order, but each only once. */
+/*
+ * With siw only the data are tested: completions may be in any order, but each may occur only
+ * once. Return: the operation that has completed, or NULL
+ */
 static const struct iwt_op *out_of_order(const struct iwt_plan *p, const struct ibv_wc *wc, bool *seen)
 {
 	uint64_t i = wc->wr_id - p->op[0].msg;
@@ -153,7 +163,10 @@ static struct ibv_mr *throwaway_mr(struct iwt_ctx *cx)
 	return mr;
 }
 
-/* Immediate data consume a receive of any size or none, and write nothing into its buffer. */
+/*
+ * Posts the receive for @op. A Write with immediate data consumes a receive, but places nothing
+ * in its buffer: this may be an unrelated buffer, or there may be no buffer.
+ */
 static int post_recv_for(struct iwt_ctx *cx, const struct iwt_op *op)
 {
 	struct iwt_buf b = { .n = 1, .piece = { { op->rem.piece[0].off - 40, 30 } } };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_verify: connections, with rdma_cm events, queue pairs and private data; and their end. */
+/* iwt_verify: makes and ends connections, and checks their rdma_cm events and private data. */
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -17,7 +17,10 @@ static void private_data(uint8_t *buf, uint32_t conn_no, bool server)
 	iwt_pattern(buf, conn_no * 2 + server + 1000000, 0, PRIV_LEN);
 }
 
-/* With siw a failed attempt to connect is repeated, so that the time limit can be shorter. */
+/*
+ * Return: seconds to wait for an event. With siw a failed attempt to connect is repeated, so the
+ * time limit is shorter.
+ */
 static int patience(struct iwt_ctx *cx, enum rdma_cm_event_type want)
 {
 	if (want == RDMA_CM_EVENT_ESTABLISHED && (cx->o.local_siw || cx->o.peer_siw) &&
@@ -26,7 +29,10 @@ static int patience(struct iwt_ctx *cx, enum rdma_cm_event_type want)
 	return cx->o.timeout;
 }
 
-/* Waits for the next event, which must be @want. The caller acknowledges *@evp. */
+/*
+ * Waits for the next event, which must be @want, and an event of @id unless @id is NULL. If @evp
+ * is not NULL, the caller must acknowledge *@evp. Return: 0 or -1
+ */
 int iwt_cm_wait(struct iwt_ctx *cx, struct rdma_cm_id *id, enum rdma_cm_event_type want,
 		struct rdma_cm_event **evp)
 {
@@ -290,7 +296,7 @@ int iwt_connect(struct iwt_ctx *cx, const struct iwt_case *k)
 		return -1;
 	if (cx->o.server ? connect_server(cx, k) : connect_client(cx, k))
 		return -1;
-	/* both sides must be able to carry out the plan */
+	/* a plan may only use as many elements as the devices of both sides allow */
 	mine.rkey[0] = cx->dev_sge;
 	mine.rkey[1] = cx->dev_sge_rd;
 	if (iwt_sync(cx, &mine, &theirs))
@@ -310,7 +316,7 @@ int iwt_wait_disconnected(struct iwt_ctx *cx)
 /* Disconnects this side after the peer has disconnected. */
 int iwt_let_go(struct iwt_ctx *cx)
 {
-	/* ignore these errors: the peer or a failure may have ended the connection already */
+	/* EINVAL and ENOTCONN: the peer or a failure may have ended the connection already */
 	if (rdma_disconnect(cx->c.id) && errno != EINVAL && errno != ENOTCONN)
 		return iwt_fail(cx, "rdma_disconnect: %s", strerror(errno));
 	return 0;
@@ -322,7 +328,7 @@ static void destroy_cq(struct iwt_conn *c, struct ibv_cq *cq)
 		fprintf(stderr, "# ibv_destroy_cq: %s\n", strerror(errno));
 }
 
-/* Ends the connection, if there is one, in any state. */
+/* Ends the connection, whatever its state is. Does nothing if there is no connection. */
 void iwt_disconnect(struct iwt_ctx *cx)
 {
 	struct iwt_conn *c = &cx->c;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_verify: the control channel. It carries cases, values during a case, and verdicts. */
+/*
+ * iwt_verify: the control channel. The client sends cases over it. During a case both sides
+ * exchange values (iwt_sync()), and at the end verdicts.
+ */
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
@@ -46,7 +49,7 @@ static void swap_words(uint32_t *first, const void *end)
 		*w = htonl(*w);
 }
 
-/* Converts between the byte order of this side and that of the network. */
+/* Converts a message between host and network byte order. @type: its type in host byte order */
 static void swap_message(struct message *m, uint32_t type)
 {
 	swap_words(&m->type, &m->k);
@@ -69,7 +72,7 @@ static int transfer_octets(struct iwt_ctx *cx, struct message *m, bool out)
 		struct pollfd pfd = { .fd = cx->ctl, .events = out ? POLLOUT : POLLIN };
 		ssize_t n;
 
-		/* the peer may be in a step that may take up to cx->o.timeout: wait longer */
+		/* the peer may spend up to cx->o.timeout in its step before it answers */
 		if (patient_poll(&pfd, 1, cx->o.timeout * 3 * 1000) <= 0) {
 			cx->ctl_dead = true;
 			return iwt_fail(cx, "no word from the peer");
@@ -167,7 +170,10 @@ static void note_peer(struct iwt_ctx *cx, const struct message *m)
 	cx->peer_err[IWT_ERRLEN - 1] = 0;
 }
 
-/* The sides wait for each other, and exchange values. Either pointer may be NULL. */
+/*
+ * Waits until the peer calls this function, too, and exchanges values with it. @mine: values for
+ * the peer, or NULL. @theirs: values of the peer, or NULL. Return: 0 or -1
+ */
 int iwt_sync(struct iwt_ctx *cx, const struct iwt_sync *mine, struct iwt_sync *theirs)
 {
 	struct message m = { .type = MSG_SYNC };
@@ -187,7 +193,10 @@ int iwt_sync(struct iwt_ctx *cx, const struct iwt_sync *mine, struct iwt_sync *t
 	return 0;
 }
 
-/* Ends a case on both sides. Return: 0 if the case has passed on both sides, else -1 */
+/*
+ * Ends a case on both sides. @rc: result of this side, 0 or -1. Return: 0 if the case has passed
+ * on both sides, else -1
+ */
 int iwt_verdict(struct iwt_ctx *cx, int rc)
 {
 	struct message m = { .type = MSG_VERDICT, .rc = rc };
@@ -199,7 +208,7 @@ int iwt_verdict(struct iwt_ctx *cx, int rc)
 		if (transfer(cx, &m, false))
 			return -1;
 		if (m.type != MSG_VERDICT)
-			continue;	/* a sync of the peer that this side has not reached */
+			continue;	/* of an iwt_sync() that this side has not reached */
 		if (!m.rc)
 			break;
 		note_peer(cx, &m);
@@ -207,7 +216,7 @@ int iwt_verdict(struct iwt_ctx *cx, int rc)
 	return rc || cx->peer_failed ? -1 : 0;
 }
 
-/* While this side waits for a completion or an event: has the peer given up already? */
+/* Called while this side waits. Return: has the peer ended the case with a failure? */
 bool iwt_peer_gave_up(struct iwt_ctx *cx)
 {
 	struct pollfd pfd = { .fd = cx->ctl, .events = POLLIN };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_verify: tests when a completion raises an event, and when it must not raise one. */
+/* iwt_verify: tests when a completion must raise an event, and when it must raise no event. */
 #include <errno.h>
 #include <string.h>
 #include "patience.h"
@@ -7,7 +7,7 @@
 
 /* Time to wait for an event that must not be raised */
 #define SILENCE_MS 150
-/* Several times as many arms as a process may make without a system call */
+/* Several times as often as a process may arm a queue without a system call */
 #define MANY 150
 /* The period of moderation: the longest possible period */
 #define PERIOD_US 65535
@@ -41,7 +41,7 @@ static int send_empty(struct iwt_ctx *cx, uint64_t wr_id, unsigned int flags)
 	return 0;
 }
 
-/* The peer answers a Read after it has delivered all earlier messages. */
+/* Waits for an empty Read: the peer answers it after it has delivered all earlier messages. */
 static int read_nothing(struct iwt_ctx *cx)
 {
 	struct ibv_send_wr wr = { .wr_id = MANY + 1, .opcode = IBV_WR_RDMA_READ,
@@ -133,7 +133,10 @@ static int requester(struct iwt_ctx *cx, uint32_t which)
 		for (i = 1; i <= 3; i++)
 			if (send_empty(cx, i, 0))
 				return -1;
-		/* wait for the Sends: the sync uses another connection and might overtake them */
+		/*
+		 * Wait until the peer has received the Sends: iwt_sync() uses the control
+		 * channel, and its message might arrive before the Sends.
+		 */
 		if (read_nothing(cx))
 			return -1;
 		return iwt_sync(cx, NULL, NULL);
@@ -179,9 +182,10 @@ static int moderate(struct iwt_ctx *cx, uint16_t count)
 }
 
 /*
- * The queue is moderated to one event for three completions. There is one completion: its event
- * is raised, but not before the period is over. Then there are two completions, with moderation
- * to two, and later one completion without moderation: an event is raised each time.
+ * First the queue is moderated to one event for three completions, and there is one completion:
+ * an event must be raised, but not before the period is over. Then the queue is moderated to one
+ * event for two completions, and there are two completions: an event must be raised. Then there
+ * is no moderation, and one completion must raise an event.
  */
 static int responder_moderated(struct iwt_ctx *cx, double start)
 {
@@ -198,7 +202,7 @@ static int responder_moderated(struct iwt_ctx *cx, double start)
 	return take(cx, 4, IBV_WC_SUCCESS);
 }
 
-/* Each arm raises one event: no event is lost, and no additional event is raised. */
+/* Each time the queue is armed, exactly one event must be raised. */
 static int responder_many(struct iwt_ctx *cx)
 {
 	const struct iwt_buf spare = { .n = 1, .piece[0].len = 1 };
@@ -218,7 +222,10 @@ static int responder_many(struct iwt_ctx *cx)
 	return 0;
 }
 
-/* Three completions precede the arm. The event is raised when the first completion is polled. */
+/*
+ * The queue is armed when it contains three completions. The event must be raised when the first
+ * of these completions is polled.
+ */
 static int responder_backlog(struct iwt_ctx *cx)
 {
 	if (iwt_sync(cx, NULL, NULL) || arm(cx, cx->c.rcq, 0) ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_verify: runs the cases in order. The client reports them in TAP on standard output. */
+/* iwt_verify: runs the cases in order. The client prints the results in TAP. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -56,7 +56,9 @@ static int serve(struct iwt_ctx *cx)
 			iwt_disconnect(cx);
 			return 0;
 		}
-		/* the verdict sends the failure to the client, which reports it */
+		/*
+		 * iwt_verdict() has sent the failure to the client, which prints it as a result
+		 */
 		if (run_case(cx, &k) && cx->err[0])
 			fprintf(stderr, "# server: %s\n", cx->err);
 	}
@@ -125,7 +127,7 @@ static int connect_as(struct iwt_ctx *cx, const struct config *cf)
 	rc = command(cx, &k);
 	if (rc)
 		return rc;
-	/* the initiator must send the first message */
+	/* the initiator must send the first message: run a batch of one empty Send */
 	k.kind = IWT_CASE_BATCH;
 	k.sizes = IWT_SZ_1M;
 	k.max_size = 0;
@@ -134,8 +136,8 @@ static int connect_as(struct iwt_ctx *cx, const struct config *cf)
 }
 
 /*
- * Between iw_tcp and siw a connection may need a second attempt, which is printed as a comment:
- * with siw only the transfer of data is judged.
+ * Between iw_tcp and siw a connection may need a second attempt. This is no failure, because only
+ * the transfer of data is tested with siw; the first attempt is printed as a comment.
  */
 static int connect_with(struct iwt_ctx *cx, const struct config *cf)
 {
@@ -182,7 +184,7 @@ static void sizes(struct iwt_ctx *cx, const struct config *cf, uint32_t from_ser
 		if (!(cx->o.ops & 1 << op))
 			continue;
 		k.ops = 1 << op;
-		/* a Send with immediate data and atomic operations have no choice of sizes */
+		/* Sends with immediate data, and atomic operations, have a fixed length */
 		for (k.sizes = cx->o.brief ? IWT_SZ_64K : 0;
 		     k.sizes <= (op < IWT_SEND_IMM ? top : IWT_SZ_SMALL); k.sizes++) {
 			k.flags = k.sizes == IWT_SZ_SMALL ? 0 : IWT_F_SIGNALED;
@@ -247,7 +249,7 @@ static int data_cases(struct iwt_ctx *cx)
 	for (i = 0; i < (cx->o.brief ? 1 : sizeof(configs) / sizeof(*configs)); i++) {
 		const struct config *cf = &configs[i];
 
-		/* the user has excluded it (--no-wr): do not report a skipped test */
+		/* the user has excluded ibv_wr_*() (--no-wr): do not report a skipped test */
 		if (cf->wr && cx->o.no_wr)
 			continue;
 		if (cf->wr && (cx->o.local_siw || cx->o.peer_siw)) {
@@ -266,7 +268,7 @@ static int data_cases(struct iwt_ctx *cx)
 	return 0;
 }
 
-/* Runs a case that ends its connection, on a new connection. */
+/* Makes a new connection, and runs a case that ends this connection. */
 static void one_shot(struct iwt_ctx *cx, uint32_t kind, uint32_t which, uint32_t from_server,
 		     const char *name)
 {
@@ -285,8 +287,8 @@ static void one_shot(struct iwt_ctx *cx, uint32_t kind, uint32_t which, uint32_t
 }
 
 /*
- * Cases with an operation that the peer does not know are run only from iw_tcp to siw. Return:
- * true to leave the case out
+ * Cases with an operation that the peer does not know are run only from iw_tcp to siw. Return: is
+ * @which such a case, and has it to be left out for the types of these links?
  */
 static bool for_others(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
 {
@@ -299,7 +301,7 @@ static bool for_others(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
 
 /*
  * Some error cases are run only if both ends are iw_tcp, or if the end with iw_tcp decides the
- * result. Return: true to leave the case out
+ * result. Return: has the case to be left out?
  */
 static bool between_ours(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
 {
@@ -322,7 +324,10 @@ static bool between_ours(struct iwt_ctx *cx, uint32_t which, uint32_t from_serve
 			which == IWT_NEG_LKEY_LATER || which == IWT_NEG_LOCAL_BOUNDS || which == IWT_NEG_SINK_RIGHTS));
 }
 
-/* Would siw raise the event of this case? Only the events of iw_tcp are judged. */
+/*
+ * Does the result of this case depend on events of siw? Only the events of iw_tcp are tested, but
+ * one arm must give one event (IWT_EV_ONCE) with siw, too.
+ */
 static bool event_of_siw(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
 {
 	bool at_server = (which == IWT_EV_SENDER) == !!from_server;

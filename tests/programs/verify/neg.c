@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_verify: operations that must fail. Each case ends its connection. It checks that both sides
- * report the right errors and events, that no data were placed, and that all outstanding requests
- * are flushed in order. The case that follows checks that the next connection works.
+ * iwt_verify: operations that must fail. Each case ends its connection. A case checks that both
+ * sides report the right errors and events, that no data were placed, and that all outstanding
+ * requests are flushed in order. The next case makes a new connection, and so also checks that
+ * new connections work.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 #define VOFF	4096		/* offset of the region in the arena */
 #define AREA	16384		/* bytes of the arena that must not change */
 #define RECVS	4
-#define RLEN	64		/* bytes of each posted receive, from AREA on */
+#define RLEN	64		/* bytes of each posted receive; these are behind AREA */
 
 const char *iwt_neg_name(uint32_t which)
 {
@@ -184,7 +185,10 @@ static int post(struct iwt_ctx *cx, enum ibv_wr_opcode op, uint64_t wr_id, uint6
 	return iwt_post_one(cx, &wr);
 }
 
-/* Posts two elements, the second with a wrong key: both are checked before any data are sent. */
+/*
+ * Posts a Send of two elements, of which the second has a wrong key. The driver must check both
+ * elements before it sends data.
+ */
 static int post_two(struct iwt_ctx *cx)
 {
 	struct ibv_sge sge[2] = {
@@ -256,7 +260,9 @@ static int offender(struct iwt_ctx *cx, uint32_t which)
 	iwt_pattern(cx->arena + VOFF, 7, 0, VLEN);
 	if (iwt_sync(cx, NULL, &to) || post_offence(cx, which, &to))
 		return -1;
-	/* with siw only the first request is judged, not requests posted after the Terminate */
+	/*
+	 * with siw only the first request is tested, and no request is posted after the failure
+	 */
 	if (cx->o.local_siw)
 		return take(cx, cx->c.scq, 1, &wc) || check_first(cx, which, &wc) ? -1 :
 		       iwt_wait_disconnected(cx);
@@ -277,7 +283,7 @@ static int offender(struct iwt_ctx *cx, uint32_t which)
 	return 0;
 }
 
-/* Posts a Read into a region without the right to write, which must fail. */
+/* Posts a Read into a region without the right to write. The Read must fail. */
 static int sink_without_right(struct iwt_ctx *cx)
 {
 	struct ibv_mr *mr = ibv_reg_mr(cx->pd, cx->arena + VOFF, VLEN, 0);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_verify: the memory of the test. When the client ends, there may be no reference to a page
- * of its memory any more: neither of a region that has pinned it, nor of TCP, which sends pages
- * by reference (zero copy).
+ * iwt_verify: the memory of the test. When the client ends, nothing in the kernel may refer to a
+ * page of this memory any more: no region that has pinned the page, and not TCP, which sends
+ * pages by reference (zero copy).
  *
- * The client uses a memory file: while such references exist, the kernel refuses to seal the file
- * against writing. The memory of the server is anonymous, so that it may consist of large pages.
+ * The memory of the client is a file (memfd): while there are such references, the kernel refuses
+ * to seal the file against writing. The memory of the server is anonymous, so that it may consist
+ * of large pages.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,7 @@ static int make_file(struct iwt_ctx *cx)
 	return 0;
 }
 
-/* Allocates cx->arena of cx->arena_len bytes. */
+/* Allocates cx->arena of cx->arena_len bytes. Return: 0 or -1 */
 int iwt_arena_make(struct iwt_ctx *cx)
 {
 	cx->arena_fd = -1;
@@ -41,8 +42,9 @@ int iwt_arena_make(struct iwt_ctx *cx)
 }
 
 /*
- * Frees the arena when no region and no connection uses it. Waits for TCP, which may keep
- * references to sent pages for some time. Return: -1 if references remain
+ * Frees the arena. The caller has ended all connections and deregistered all regions. Waits for
+ * TCP, which may keep references to sent pages for some time. Return: 0, or -1 if references
+ * remain
  */
 int iwt_arena_drop(struct iwt_ctx *cx)
 {

@@ -17,8 +17,8 @@ static const uint32_t page_sizes[] = { 4095, 4096, 4097, 8191, 8192, 8193, 12287
 static const uint32_t k64_sizes[] = { 65535, 65536, 65537 };
 
 /*
- * *@len: the @n-th size of a set. Return: false after the last size. Ranges of sizes include the
- * payload of one TCP segment.
+ * *@len: size @n of a set, in bytes; @n begins at 0. Return: false after the last size. The sets
+ * IWT_SZ_MSS and IWT_SZ_JUMBO include the payload of one TCP segment.
  */
 static bool size_of(uint32_t set, uint32_t n, uint32_t *len)
 {
@@ -135,7 +135,11 @@ bool iwt_is_poison(const uint8_t *p, uint64_t len, uint64_t *where)
 	return false;
 }
 
-/* Splits @len bytes into up to @max pieces, with gaps between them. Some pieces may be empty. */
+/*
+ * Splits @len bytes into up to @max pieces, with gaps between the pieces. Some pieces may be
+ * empty, unless @tame. *@at: where free memory of the arena begins; @s: state of the random
+ * numbers
+ */
 static void split(struct iwt_buf *b, uint64_t *at, uint32_t len, uint32_t max, bool tame,
 		  uint64_t *s)
 {
@@ -179,7 +183,7 @@ static uint32_t random_size(uint64_t *s, uint64_t max_size)
 	return rnd(s) % (t + 1);
 }
 
-/* The word that an atomic operation finds; word_after() is the word that it leaves. */
+/* Return: the word in memory before an atomic operation (word_after(): after this operation) */
 static uint64_t word_before(const struct iwt_op *op)
 {
 	return word(op->msg, 0);
@@ -187,11 +191,11 @@ static uint64_t word_before(const struct iwt_op *op)
 
 uint64_t iwt_operand_of(const struct iwt_op *op)
 {
-	/* sometimes the addition carries through all bytes */
+	/* in one of three operations the addition carries through all bytes */
 	return op->msg % 3 ? word(op->msg, 1) : 0 - word_before(op);
 }
 
-/* Every other comparison succeeds; the others fail by one bit. */
+/* The comparison succeeds if the message number is odd. Else the values differ in one bit. */
 uint64_t iwt_compare_of(const struct iwt_op *op)
 {
 	return word_before(op) ^ (op->msg % 2 ? 0 : 1ull << op->msg % 64);
@@ -227,7 +231,7 @@ static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, 
 		len = 0;
 	op->len = len;
 	op->msg = k->msg + p->n;
-	/* set each allowed flag in half of the cases; without a choice signal all requests */
+	/* set each allowed flag at random; if IWT_F_SIGNALED is not allowed, set it always */
 	op->flags = rnd(s) & k->flags;
 	if (!(k->flags & IWT_F_SIGNALED))
 		op->flags |= IWT_F_SIGNALED;
@@ -239,7 +243,7 @@ static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, 
 		loc_sge = sge_rd;
 	if (iwt_is_atomic(op->kind))
 		loc_sge = 1;
-	/* completions of siw are in any order: only its own completion shows the end of a Read */
+	/* siw may report completions in any order: wait for the completion of the Read itself */
 	if (k->tame && op->kind == IWT_READ)
 		op->flags |= IWT_F_SIGNALED;
 	split(&op->loc, &p->loc_used, len, loc_sge, k->tame, s);
@@ -261,10 +265,11 @@ static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, 
 }
 
 /*
- * Makes the plan of part k->part, and stores the number of parts in *@parts. The last operation
- * is always an empty signalled Send: when the responder receives it, all data before it have been
+ * Makes the plan of part k->part, and stores the number of parts in *@parts. @max_sge, @sge_rd:
+ * the most elements of an ordinary buffer and of the sink of a Read. The last operation is always
+ * an empty signaled Send: when the responder receives this Send, all data before it have been
  * placed. A responder may execute an atomic operation after it has delivered a later Send
- * (RFC 7306 5.4), therefore the Send behind atomic operations is fenced.
+ * (RFC 7306 5.4). Therefore the Send is fenced if there are atomic operations before it.
  */
 void iwt_plan_make(struct iwt_plan *p, const struct iwt_case *k, uint32_t max_sge,
 		   uint32_t sge_rd, uint32_t *parts)
@@ -300,7 +305,7 @@ void iwt_plan_make(struct iwt_plan *p, const struct iwt_case *k, uint32_t max_sg
 	p->rem_used += IWT_GUARD;
 }
 
-/* Does this side hold the data of op before the batch runs? */
+/* Are the data of @op in the memory of this side before the batch runs? */
 static bool is_source(const struct iwt_op *op, bool requester)
 {
 	return requester != iwt_is_fetch(op->kind);

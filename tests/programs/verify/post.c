@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_verify: posts by both interfaces, and waits for completions in both ways. */
+/*
+ * iwt_verify: posts by ibv_post_send() or by ibv_wr_*(), and waits for completions by polling or
+ * by events.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -30,8 +33,9 @@ static uint32_t to_sges(struct iwt_ctx *cx, const struct iwt_buf *b, struct ibv_
 }
 
 /*
- * The provider must copy inline data before the call returns, and must not use their key: the
- * test posts them from a copy with a wrong key, and overwrites this copy right after the call.
+ * The provider must copy inline data before the posting call returns, and must not use the key of
+ * their elements. So the test copies inline data into this structure, posts the elements of the
+ * copy with a wrong key, and overwrites the copy right after the call.
  */
 struct bounce {
 	uint8_t data[4096];
@@ -108,7 +112,7 @@ static int post_classic(struct iwt_ctx *cx, const struct iwt_plan *p, const stru
 		if (!op->len && (tame || op->msg % 2))
 			wr[i].num_sge = 0;
 		set_remote(&wr[i], op, to->addr + op->rem.piece[0].off, to->rkey[i]);
-		/* chains of different lengths */
+		/* post the requests in lists of different lengths */
 		if (i + 1 < p->n && op->msg % 5)
 			wr[i].next = &wr[i + 1];
 	}
@@ -282,7 +286,7 @@ int iwt_poll_events(struct iwt_ctx *cx, struct ibv_cq *cq, struct ibv_wc *wc)
 		if (!n) {
 			if (ibv_req_notify_cq(cq, 0))
 				return iwt_fail(cx, "ibv_req_notify_cq: %s", strerror(errno));
-			/* poll again: completions before the arm may raise no event */
+			/* poll again: completions before the call may raise no event */
 			n = ibv_poll_cq(cq, 1, wc);
 		}
 		if (n)

@@ -2,10 +2,10 @@
 /*
  * iwt_verify: two processes check every byte that they transfer over one connection.
  *
- * The client controls the test. It sends each test case over a plain TCP connection (the
- * control channel, which is never under test); both sides then run the case, one as
- * the requester (it posts the operations), the other as the responder, and exchange their
- * verdicts at the end of the case.
+ * The client controls the test. It sends each test case over a TCP connection without RDMA, the
+ * control channel. Then both sides run the case: one side is the requester, which posts the
+ * operations, and the other side is the responder. At the end of the case both sides exchange
+ * their verdicts: whether the case has passed on this side, and if not, why.
  */
 #ifndef IWT_VERIFY_H
 #define IWT_VERIFY_H
@@ -18,8 +18,8 @@
 
 #define IWT_MAX_OPS	48	/* operations in one batch */
 #define IWT_MAX_PIECES	16
-#define IWT_GUARD	192	/* bytes of poison between buffers */
-#define IWT_DEPTH	128	/* of the send queue and of the receive queue */
+#define IWT_GUARD	192	/* bytes between buffers, filled with poison, a fixed value */
+#define IWT_DEPTH	128	/* requests in the send queue, and in the receive queue */
 #define IWT_ERRLEN	240
 
 enum iwt_kind { IWT_SEND, IWT_SEND_INV, IWT_WRITE, IWT_READ,
@@ -37,15 +37,15 @@ enum iwt_op_flags {
 };
 
 struct iwt_piece {
-	uint64_t off;		/* in the arena */
+	uint64_t off;		/* offset in the arena, the memory of the test */
 	uint32_t len;
 };
 
-/* One buffer: the pieces it is scattered over, in ascending order. */
+/* The buffer of one operation: pieces of memory, in the order of their addresses. */
 struct iwt_buf {
 	struct iwt_piece piece[IWT_MAX_PIECES];
 	uint32_t n;
-	uint32_t spare;		/* bytes of the last piece that stay poison */
+	uint32_t spare;		/* bytes of the last piece that the message does not fill */
 };
 
 struct iwt_op {
@@ -62,19 +62,19 @@ static inline bool iwt_is_atomic(uint8_t kind)
 	return kind == IWT_FETCH_ADD || kind == IWT_CMP_SWAP;
 }
 
-/* The data go into the receive buffer. */
+/* Does the peer place the data in the buffer of a posted receive? */
 static inline bool iwt_is_send(uint8_t kind)
 {
 	return kind == IWT_SEND || kind == IWT_SEND_INV || kind == IWT_SEND_IMM;
 }
 
-/* The operation uses a receive buffer and completes there. */
+/* Does the operation consume a posted receive of the peer? */
 static inline bool iwt_takes_recv(uint8_t kind)
 {
 	return iwt_is_send(kind) || kind == IWT_WRITE_IMM;
 }
 
-/* The responder sends data. */
+/* Does the responder return data? */
 static inline bool iwt_is_fetch(uint8_t kind)
 {
 	return kind == IWT_READ || iwt_is_atomic(kind);
@@ -130,14 +130,14 @@ enum iwt_neg_case {
 	IWT_NEG_CASES,
 };
 
-/* The client sends this to start a case. Both sides derive all operations from it. */
+/* The client sends this structure to start a case. Both sides derive all operations from it. */
 struct iwt_case {
 	uint32_t kind;
 	uint32_t arg;
 	uint32_t from_server;	/* the server is the requester */
 	uint32_t ops;		/* mask of 1 << enum iwt_kind */
 	uint32_t sizes;		/* enum iwt_size_set */
-	uint32_t part;		/* which part of a size set */
+	uint32_t part;		/* index of a part of the size set: each part is one batch */
 	uint32_t sge;		/* maximum number of pieces of a buffer */
 	uint32_t flags;		/* mask of iwt_op_flags that may occur */
 	uint32_t seed;
@@ -189,8 +189,9 @@ struct iwt_ctx {
 	uint64_t arena_len;
 	int arena_fd;		/* file of the client's arena; -1: none */
 	struct ibv_mr *mr;
-	uint32_t dev_sge, dev_sge_rd;	/* of our device */
-	uint32_t max_sge, sge_rd;	/* of both devices: ordinary buffers, sinks of Reads */
+	/* maximum number of elements, of an ordinary buffer and of the sink of a Read */
+	uint32_t dev_sge, dev_sge_rd;	/* that the local device allows */
+	uint32_t max_sge, sge_rd;	/* that both devices allow */
 	char err[IWT_ERRLEN];
 	char peer_err[IWT_ERRLEN];
 };

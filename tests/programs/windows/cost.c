@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_windows: compares the time of Writes through a window with Writes through its region. */
+/*
+ * iwt_windows: compares Writes through a window and Writes through its region: which take longer?
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -29,7 +31,10 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Measures both in turn, TIMES runs of each, and prints the medians. */
+/*
+ * Measures Writes with the key of the region and Writes with the key of the window in turn, TIMES
+ * runs of each, and prints the medians. @rounds: Writes of a run
+ */
 void test_cost(struct bench *b, uint32_t rounds)
 {
 	int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_WRITE;

@@ -15,7 +15,10 @@
 #define RW	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 #define ALL	(RW | IBV_ACCESS_REMOTE_ATOMIC)
 
-/* A region: domain, access, offset and length in the arena, and tagged offset minus address */
+/*
+ * A region. @pd: index of its domain; @at, @len: its range in the arena; @shift: difference
+ * between the tagged offset (iova) and the address of its memory
+ */
 struct area {
 	int pd, access;
 	uint32_t at, len;
@@ -36,10 +39,11 @@ struct model {
 	struct ibv_mw *mw;
 	int pd;
 	bool bound;
-	int pair;	/* pair that has bound the window; type 2: only this pair may use it */
+	/* connection that has bound the window; no other connection may use a window of type 2 */
+	int pair;
 	int area, access;
-	uint32_t at, len;	/* in the arena */
-	uint32_t old_key;
+	uint32_t at, len;	/* range in the arena */
+	uint32_t old_key;	/* rkey before the last bind */
 };
 
 struct state {
@@ -64,7 +68,7 @@ static void show(const struct model *m)
 	       m->access, m->len, m->at);
 }
 
-/* Drops a pair. This unbinds the windows of type 2 that the pair has bound. */
+/* Ends a connection. This unbinds the windows of type 2 that the connection has bound. */
 static void lose(struct bench *b, struct state *s, int pair)
 {
 	int i;
@@ -76,8 +80,10 @@ static void lose(struct bench *b, struct state *s, int pair)
 }
 
 /*
- * Checks whether a request has succeeded or failed as expected. A request that fails must end its
- * connection, with @event, and no other connection.
+ * Checks the result of a request. @what: the operation (BIND and so on). @good: the request must
+ * succeed. @got: status of its completion. @want: expected status of a failure, 0 for any status.
+ * A request that fails must end its own connection, and this connection must have @event. The
+ * other connections must still work.
  */
 static void judge(struct bench *b, struct state *s, int what, int pair, bool good, enum ibv_wc_status got,
 		  enum ibv_wc_status want, int event)
@@ -130,7 +136,7 @@ static bool may_bind(const struct model *m, const struct model *n, int pair)
 		!(n->access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)));
 }
 
-/* Chooses a range, which is in the region in most cases. */
+/* Chooses a range for @n, which is in its region in most cases. */
 static void some_range(struct bench *b, struct model *n)
 {
 	const struct area *a = &areas[n->area];
@@ -151,7 +157,7 @@ static void try_bind(struct bench *b, struct state *s, struct model *m)
 	uint32_t key = m->mw->rkey;
 	bool good;
 
-	/* in most cases do not bind a window of type 2 that is bound already */
+	/* to bind a bound window of type 2 is an error: try this only in one of ten cases */
 	if (m->mw->type == IBV_MW_TYPE_2 && m->bound && chance(90))
 		return;
 	n.area = chance(90) ? (m->pd ? 4 : (int)below(2)) : (int)below(REGIONS);
@@ -244,7 +250,10 @@ static int need_of(enum ibv_wr_opcode op)
 	       op == IBV_WR_RDMA_READ ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_ATOMIC;
 }
 
-/* Repeats an access that has succeeded in the model, or compares its data with the model. */
+/*
+ * Called after an access that has succeeded. Changes the memory of the model in the same way, and
+ * compares the data that a Read or an atomic operation has returned with the model.
+ */
 static void follow(struct bench *b, struct state *s, enum ibv_wr_opcode op, uint32_t at, uint32_t len)
 {
 	uint8_t *want = s->want + PAGE + at;
@@ -269,8 +278,9 @@ static void follow(struct bench *b, struct state *s, enum ibv_wr_opcode op, uint
 }
 
 /*
- * Chooses an access that begins in the window, and may end behind it. An atomic operation has
- * aligned memory. *@off: offset in the window; it is negative if the access begins in front of it
+ * Chooses an access. In most cases it is in the window, but it may begin before the window or end
+ * behind the window. The memory of an atomic operation is aligned. *@off: offset from the
+ * beginning of the window, which may be negative
  */
 static void some_part(struct bench *b, const struct model *m, bool atomic, int64_t *off, uint32_t *len)
 {
@@ -325,7 +335,9 @@ static void new_window(struct bench *b, struct model *m)
 	m->old_key = ibv_inc_rkey(m->mw->rkey);
 }
 
-/* Deallocates a window, bound or not. Its old key must not allow any access. */
+/*
+ * Deallocates a window, bound or not. The key of this window must not allow an access any more.
+ */
 static void try_dealloc(struct bench *b, struct state *s, struct model *m)
 {
 	struct request r = { IBV_WR_RDMA_WRITE, 1, addr_in(b, &areas[m->area], m->at), m->mw->rkey };

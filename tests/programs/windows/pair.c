@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_windows: connections of the process with itself, and functions that post at both ends. */
+/*
+ * iwt_windows: connections of the process with itself, and functions that post at the near end or
+ * at the far end.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -26,14 +29,14 @@ void bench_open(struct bench *b)
 	if (!b->pd[0] || !b->pd[1])
 		die("ibv_alloc_pd");
 	b->source = memory(SOURCE);
-	/* the pages before and behind the arena must not change either */
+	/* two more pages: the pages before and behind the arena must not change, either */
 	b->arena = memory(ARENA + 2 * PAGE) + PAGE;
 	b->source_mr = ibv_reg_mr(b->pd[0], b->source, SOURCE, IBV_ACCESS_LOCAL_WRITE);
 	if (!b->source_mr)
 		die("ibv_reg_mr");
 }
 
-/* Return: index of the protection domain of the far end of a pair */
+/* Return: index in bench.pd of the protection domain of the far end of @pair */
 int pd_of(int pair)
 {
 	return pair == PAIRS - 1;
@@ -44,7 +47,7 @@ void pair_connect(struct bench *b, int i)
 	conn_open(&b->pair[i], b->pd[0], b->pd[pd_of(i)]);
 }
 
-/* Ends a connection, if there is one, and destroys both queue pairs. */
+/* Ends connection @i and destroys both queue pairs, unless this has been done. */
 void pair_drop(struct bench *b, int i)
 {
 	conn_drop(&b->pair[i]);
@@ -104,8 +107,9 @@ void near_post(struct bench *b, int i, const struct request *r)
 }
 
 /*
- * Posts one request and waits for its effect: a Read of zero bytes, posted behind it, is complete
- * when the peer has placed the Write, or received the Send.
+ * Posts one request and waits for its effect. For this purpose the function also posts an empty
+ * Read, which completes when the peer has placed the Write or received the Send before the Read.
+ * Return: the status of the request, or of the Read if the request has succeeded
  */
 enum ibv_wc_status near_do(struct bench *b, int i, const struct request *r)
 {
@@ -121,7 +125,7 @@ enum ibv_wc_status near_do(struct bench *b, int i, const struct request *r)
 
 /*
  * Waits for the asynchronous event of a far end that has failed, and ignores the event of the
- * near end. Return: type of the event, or -1 if another connection has an event
+ * near end. Return: type of the event; -1 after a time-out, or if another connection has an event
  */
 int far_event(struct bench *b, int i)
 {
@@ -169,7 +173,10 @@ struct ibv_send_wr bind_wr(struct ibv_mw *mw, struct ibv_mr *mr, void *at, uint6
 	};
 }
 
-/* Binds a window of either type, and waits for the completion. @mw->rkey is the new key then. */
+/*
+ * Binds a window of either type, and waits for the completion. If the bind succeeds, the new key
+ * is in @mw->rkey afterwards. Return: status of the completion
+ */
 enum ibv_wc_status bind_do(struct bench *b, int i, struct ibv_mw *mw, struct ibv_mr *mr, void *at,
 			   uint64_t len, int access)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * iwt_windows: a window is bound to other memory, invalidated or deallocated while the peer
- * writes through it. The window alternates between two places in memory. When the peer must not
- * write to a place any more, the program copies the contents of this place, and compares them
- * later.
+ * writes through this window. The window alternates between two places in memory. When the peer
+ * must not write to a place any more, the program copies the contents of this place, and compares
+ * the place with this copy later.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -25,9 +25,9 @@ struct race {
 	struct bench *b;
 	enum way way;
 	_Atomic uint32_t rkey;	/* key for the peer, 0 to end its thread */
-	_Atomic uint32_t done;	/* completed Writes and Reads; TCP may still have to send some */
+	_Atomic uint32_t done;	/* completed Writes and Reads; some may not have arrived yet */
 	_Atomic bool failed;
-	uint64_t base;
+	uint64_t base;		/* remote address of the beginning of the window */
 };
 
 static uint64_t now_ms(void)
@@ -38,7 +38,7 @@ static uint64_t now_ms(void)
 	return t.tv_sec * 1000ULL + t.tv_nsec / 1000000;
 }
 
-/* The thread of the peer. It writes and reads by the last key, until a request fails. */
+/* The thread of the peer. It writes and reads with the key @r->rkey until a request fails. */
 static void *fire(void *arg)
 {
 	struct race *r = arg;
@@ -118,7 +118,7 @@ static bool one(struct race *r, struct ibv_mw **mw, struct ibv_mr **mr, int n)
 	r->rkey = (*mw)->rkey;
 	if (pthread_create(&peer, NULL, fire, r))
 		die("pthread_create");
-	/* end the access at a random moment after the first completions */
+	/* end the access after the first completions; other requests are in flight then */
 	until = now_ms() + 2000;
 	while (r->done == some && now_ms() < until)
 		;

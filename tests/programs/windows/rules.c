@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_windows: the rules for binding, using and invalidating a window, one rule at a time, and
- * their order relative to other requests.
+ * iwt_windows: tests the rules for binding, using and invalidating a window, one rule at a time,
+ * and the order of binds and invalidations relative to other requests.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ static void try_rule(struct bench *b, const struct rule *r, struct ibv_mr **mr)
 	report(good, "%s", what);
 }
 
-/* Posts a request that must fail with status @want and end the connection. */
+/* Posts a request that must fail with the status @want. Return: has it failed in this way? */
 static bool fails(struct bench *b, int i, struct ibv_send_wr *wr, enum ibv_wc_status want)
 {
 	enum ibv_wc_status status = far_do(b, i, wr);
@@ -152,7 +152,7 @@ static void test_names(struct bench *b, struct ibv_mr *mr)
 	ibv_dealloc_mw(other);
 }
 
-/* Local requests may use only regions: as a local key, the key of a window is refused. */
+/* Local requests may only use regions: the key of a window is refused as an lkey. */
 static void test_local_use(struct bench *b, struct ibv_mr *mr)
 {
 	struct ibv_mw *mw = window(b, 0, IBV_MW_TYPE_1);
@@ -272,7 +272,10 @@ static void test_order(struct bench *b, struct ibv_mr *mr)
 	ibv_dealloc_mw(mw);
 }
 
-/* A window of type 2 outlives its connection, but not the reset of its queue pair. */
+/*
+ * A window of type 2 stays bound when its connection ends, but the reset of its queue pair
+ * unbinds the window.
+ */
 static void test_reset(struct bench *b, struct ibv_mr *mr)
 {
 	struct request r = { IBV_WR_RDMA_WRITE, 8, (uintptr_t)b->arena, 0 };
@@ -281,8 +284,8 @@ static void test_reset(struct bench *b, struct ibv_mr *mr)
 	struct patience p = {};
 
 	/*
-	 * Connect pair 1 before pair 0 fails: otherwise its rdma_cm events would be mixed with
-	 * the events of the new connection.
+	 * Connect pair 1 before pair 0 fails: otherwise the rdma_cm events of the failed
+	 * connection would arrive among the events of the new connection.
 	 */
 	pair_connect(b, 1);
 	report(!bind_do(b, 0, mw, mr, b->arena, 64, RW), "reset: a window is bound");

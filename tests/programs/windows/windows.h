@@ -17,14 +17,14 @@
 
 #define PAGE	4096
 #define ARENA	(16 * PAGE)	/* bytes of memory for regions and windows */
-#define SOURCE	(2 * PAGE)	/* bytes of memory at the near end of requests */
+#define SOURCE	(2 * PAGE)	/* bytes of memory for the data of the near end's requests */
 #define LEFT_BOUND	77	/* exit status of leave_bound() */
-#define PAIRS	3		/* the far end of the last pair has the other domain */
+#define PAIRS	3		/* connections; the far end of the last belongs to bench.pd[1] */
 
 struct bench {
 	const char *address, *port;
 	struct ibv_context *verbs;
-	struct ibv_pd *pd[2];	/* the near ends belong to @pd[0] */
+	struct ibv_pd *pd[2];	/* the near ends belong to pd[0] */
 	struct conn pair[PAIRS];
 	uint8_t *arena, *source;
 	struct ibv_mr *source_mr;
