@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Tests a provider and a module of different versions, which use shorter or longer structures in
-# their interface. iwt_abi tries all lengths and contents of all commands. Then programs run with
-# skew.so (the shim), an LD_PRELOAD library that changes the commands of the provider into those of
-# another version. IWT_SKEW names the version: see tests/programs/preload/skew.c.
+# their interface. iwt_abi sends all commands with many lengths and contents. Then programs run with
+# skew.so (the shim), an LD_PRELOAD library that changes the commands of the provider as if the
+# provider had another version. IWT_SKEW is the version: tests/programs/preload/skew.c lists the
+# versions.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify iwt_abi iwt_srq iwt_queues iwt_windows ibv_rc_pingpong rdma
@@ -12,7 +13,7 @@ only_with WINDOWS
 two_links
 shim=$IWT_BIN/skew.so
 
-# was NAME FILE: did the shim, as version NAME, change a command of the program that wrote FILE?
+# was NAME FILE: did the shim with the version NAME change a command of the program that wrote FILE?
 was() { grep -q "^# skew $1: [1-9]" "$2"; }
 
 # skewed NAME [OPTION...]: iwt_verify with a provider of version NAME at both ends
@@ -55,8 +56,8 @@ alone() {
 	check "$1: $2: the program's commands were modified" was "$1" "$TMP/alone"
 }
 
-# lacks NAME WHAT PROGRAM ARGUMENT...: with version NAME, the program reports that WHAT is not
-# supported
+# lacks NAME WHAT PROGRAM ARGUMENT...: checks that with the version NAME the program reports that
+# WHAT is not supported
 lacks() {
 	with "$1" "${@:3}"
 	if in_a "${WITH[@]}" >"$TMP/lacks" 2>&1 || ! grep -q "Operation not supported" "$TMP/lacks"; then
@@ -73,8 +74,8 @@ later() {
 	alone "$1" "completion queues" iwt_queues -a $IP_A -n 20 resize times
 }
 
-# refused NAME [PROGRAM ARGUMENT...]: the module refuses a command, changed by version NAME of the
-# shim, that asks for a feature which the module does not have. PROGRAM sends the command.
+# refused NAME [PROGRAM ARGUMENT...]: checks that the module refuses a command of PROGRAM. The shim
+# with the version NAME changes this command, so that it requests an unknown feature.
 refused() {
 	local program=(iwt_patient 30 ibv_rc_pingpong -d "$DEV_A" -g 0)
 	[ $# -eq 1 ] || program=(iwt_patient 30 "$IWT_BIN/$2" "${@:3}")
@@ -96,8 +97,8 @@ for name in short long; do
 	later $name
 	alone $name "windows" iwt_windows -a $IP_A -n 100 -t 100
 done
-# This provider knows no later feature. The options for siw tell iwt_verify to use neither immediate
-# data nor atomic operations.
+# The provider of the version "features" knows no later feature. With the options for siw,
+# iwt_verify uses no immediate data and no atomic operations.
 skewed features --local-siw --peer-siw
 later features
 lacks features "windows" iwt_windows -a $IP_A -n 10

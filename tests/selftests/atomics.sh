@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Many queue pairs do atomic operations on one word at the same time, while the processor of the
-# target does atomic operations on it, too (RFC 7306 5.3).
+# Many queue pairs do atomic operations on one word at the same time, while a processor of the host
+# that has this word does atomic operations on the word, too (RFC 7306 5.3).
 # IWT_ATOMICS: number of operations of each queue pair
 . "$(dirname "$0")/../lib/begin.sh"
 

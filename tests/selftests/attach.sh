@@ -25,8 +25,8 @@ api errors icmp $IP_A
 api race race $IP_A
 api "race, IPv4 in IPv6" race ::ffff:$IP_A
 
-# The provider's example program: it uses RDMA with another copy of itself, and text with other
-# programs
+# The provider's example program uses RDMA if its peer is the same program, and text if its peer is
+# another program
 example() {
 	start in_b "$IWT_BIN/iwtdv_hello" "$DEV_B" 7178 >"$TMP/hello-b" 2>&1
 	wait_listen "$NS_B" 7178
@@ -62,8 +62,8 @@ check "the server ends well" ended "$SRV"
 grep -q "^connect: Protocol error" "$TMP/serve" || diag <"$TMP/serve"
 
 said() { grep -q "$1" "$2"; }
-# pair_of WHAT: starts two programs, SRV and CLI, which exchange data without end. The test then
-# kills one of them or deletes the client's link.
+# pair_of WHAT: starts two programs, which exchange data without end; SRV and CLI are their pids.
+# The test then kills one of the programs or deletes the client's link.
 pair_of() {
 	serve
 	start in_a "$IWT_BIN/iwt_attach" client "$DEV_A" $IP_B 7176 >"$TMP/client" 2>&1

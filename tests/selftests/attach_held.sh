@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Attaches sockets that another user holds: it never releases the lock of the socket, takes the
-# lock at the worst moment, or is still in a system call that began before the attach.
+# Attaches sockets that are in use elsewhere in the kernel: another user of the socket never
+# releases the lock of the socket, takes the lock at the worst moment, or is still in a system call
+# that began before the attach.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_attach rdma rping
@@ -16,8 +17,9 @@ tap held in_a_ held
 tap crowd in_a_ crowd
 tap late in_a_ late
 
-# The device notices the end of a lingering connection although somebody owns the socket when the
-# device checks it. Otherwise the trace would show a time-out.
+# by_trace: does the trace show that the device has noticed the end of a lingering connection,
+# although another user owned the socket when the device checked the socket? (Otherwise the trace
+# shows a time-out.)
 by_trace() { grep -q 'state=LINGER->CLOSED event=FIN' "$TRACE/trace" || { grep state=LINGER "$TRACE/trace"; return 1; }; }
 lingers() { traced iw_tcp/iwt_cm -- tap linger in_a_ linger; }
 if [ -w /sys/kernel/tracing/events/iw_tcp/iwt_cm/enable ]; then
@@ -52,7 +54,7 @@ link_goes() {
 	check "$how: the old connection ends when the socket has no owner" busywait 20 none_established
 }
 
-# The socket that iwt_held still owns keeps the module loaded
+# stays: is the module iw_tcp still in use, because iwt_held still owns a socket?
 stays() {
 	iwt_patient 20 modprobe -r iw_tcp >"$TMP/unload" 2>&1
 	[ $? -eq 1 ] && grep -q 'in use' "$TMP/unload"

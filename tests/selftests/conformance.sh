@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Tests each requirement of the RFCs (each row) with a raw peer in A: see tests/peer/README.
+# Tests each requirement of the RFCs (each row of tests/peer/rows.tsv) with a peer in A that
+# implements the protocols in Python: see tests/peer/README.
 #
 #	conformance.sh [--ip 4|6] [--mtu MTU] [--path direct|proxy|loopback|PROFILE]
 #		[--peer-of TYPE] [OPTION OF conform.py]...

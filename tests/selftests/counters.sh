@@ -31,7 +31,7 @@ connect() {
 	CLIENT=$PID
 	busywait "$IWT_TIME" connected_qp "$DEV_A" "$CLIENT" && QPN=$(qp_of "$DEV_A" "$CLIENT")
 }
-# disconnect: the client is killed, the server ends by itself
+# disconnect: stops the client, and waits until the server has ended by itself
 disconnect() {
 	stop "$CLIENT"
 	ended "$SERVER" >/dev/null
@@ -40,8 +40,8 @@ disconnect() {
 # bind_qp QPN, unbind_qp COUNTER lqpn QPN
 bind_qp() { rdma statistic qp bind link "$DEV_A/1" lqpn "$@"; }
 unbind_qp() { rdma statistic qp unbind link "$DEV_A/1" cntn "$@"; }
-# auto type on | pid on | off: sets auto mode, and reads it again, because rdma's exit status does
-# not show whether the kernel succeeded
+# auto type on | pid on | off: sets auto mode, and reads the mode again, because rdma's exit status
+# does not show whether the kernel has set the mode
 auto() {
 	rdma statistic qp set link "$DEV_A/1" auto "$@"
 	rdma statistic qp mode link "$DEV_A/1" | tee "$TMP/mode" | grep -q "auto $1" || { cat "$TMP/mode"; return 1; }
@@ -104,7 +104,7 @@ else
 	skip "auto mode by process" "this rdma has no such mode"
 fi
 
-# When a counter ends, the link's counters still include its counts
+# The link's counters include the counts of a counter that has ended
 before=$(counter "$DEV_A" tx_send)
 check "auto mode once more" auto type on
 pair "pings with a counter" 7174 "rping -s -a $IP_B -C $PINGS -V -S 3000" "rping -c -a $IP_B -C $PINGS -V -S 3000"
@@ -112,9 +112,9 @@ busywait 20 no_qps "$DEV_A" && busywait 20 no_qps "$DEV_B"
 check "the link's counter includes these pings once" is $((before + 2 * PINGS)) counter "$DEV_A" tx_send
 auto off
 
-# Binds and unbinds under traffic, while other processes read. (Only one thread at a time binds
-# and unbinds a queue pair, because the core does not allow two threads to unbind the same queue
-# pair.)
+# Binds and unbinds counters during traffic, while other processes read the counters. (Only one
+# process binds and unbinds, because the RDMA core does not allow two threads to unbind the same
+# queue pair at the same time.)
 connect 1000000
 binds() {
 	local end=$((SECONDS + $1)) n

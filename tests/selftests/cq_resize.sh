@@ -16,7 +16,8 @@ tap "resize" iwt_patient $((IWT_TIME * 4)) ip netns exec "$NS_A" "$IWT_BIN/iwt_q
 	-n "${IWT_ROUNDS:-300}" ${IWT_SEED:+-s "$IWT_SEED"} resize
 tap "limit" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_queues" -a $IP_A limit
 
-# begin_resizes: starts a program that resizes without end, and waits until it does
+# begin_resizes: starts a program that resizes queues without end, and waits until the resizes
+# during traffic begin
 begin_resizes() {
 	start in_a "$IWT_BIN/iwt_queues" -a $IP_A -n 1000000 resize >"$TMP/endless" 2>&1
 	busywait "$IWT_TIME" grep -q "armed queues are resized" "$TMP/endless"

@@ -34,8 +34,9 @@ both() {
 # still PORT OPTION...: both ends post requests, and then do not poll for completions
 still() { both "$@" -m still -n $rounds; }
 
-# answer PORT OPERATION: each end waits for the message of the other end, and answers at once, less
-# often on a machine on which one answer takes many milliseconds. Uses up to ten ports.
+# answer PORT OPERATION: each end waits for the message of the other end, and answers at once. On a
+# machine on which an answer takes many milliseconds, there are fewer answers. Uses up to ten ports,
+# from PORT on.
 answer() {
 	local port=$1 had=0 end=$((SECONDS + IWT_TIME / 2))
 	while ((had < answers && SECONDS < end)); do

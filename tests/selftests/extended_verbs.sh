@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Extended verbs of a process: completion times, completion vectors, overruns, attributes, queries,
-# parent domains, and all operations by ibv_wr_post(3).
+# parent domains, and the operations of ibv_wr_post(3) except binds of windows.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_queues unshare

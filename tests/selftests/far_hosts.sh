@@ -36,8 +36,8 @@ stream() {
 	ended "$PID" && ended "$srv"
 }
 
-# numbers PATTERN: the numbers after PATTERN in the samples, sorted; most and middle: the largest
-# number and the median
+# numbers PATTERN: prints the numbers after PATTERN in the samples, sorted; most and middle print
+# the largest number and the median
 numbers() { grep -o "$1[0-9]*" "$TMP/ss" | sed 's/.*[^0-9]//' | sort -n; }
 most() { numbers "$1" | tail -n 1; }
 middle() { numbers "$1" | awk '{ n[NR] = $1 } END { print n[int((NR + 1) / 2)] }'; }
@@ -73,9 +73,9 @@ attempts() {
 	return 1
 }
 
-# full: sends a stream. In half of the samples, TCP's send buffer must have data up to 80 % of its
-# size, and as many bytes must have been sent without an acknowledgment. (Without samples it
-# succeeds.)
+# full: sends a stream. In half of the samples, at least 80 % of TCP's send buffer must be full, and
+# as many bytes must have been sent and not been acknowledged yet. (Succeeds if there are no
+# samples.)
 full() {
 	local want
 	stream 1600 || return
@@ -85,7 +85,8 @@ full() {
 	echo "$SAID"
 	[ "$(middle "[,(]w")" -ge "$want" ] && [ $(($(middle unacked:) * MSS)) -ge "$want" ]
 }
-# Tries longer and longer delays: with a longer one, even a slow machine can fill the buffer
+# Tries longer and longer delays, because with a longer delay even a slow machine can fill the
+# buffer
 full_on_some_path() {
 	local ms
 	for ms in 10 40 100; do
@@ -97,8 +98,8 @@ full_on_some_path() {
 full_buffer() {
 	local had
 	had=$(in_net "$NS_A" sysctl -n net.ipv4.tcp_congestion_control)
-	# Not CUBIC, which ends its slow start when round trips get longer; they do on a busy
-	# machine
+	# CUBIC is not used: it ends its slow start when round trips get longer, as they do on a
+	# busy machine
 	in_net "$NS_A" sysctl -qw net.ipv4.tcp_wmem="4096 16384 1048576" net.ipv4.tcp_congestion_control=reno
 	check "a buffer of 1 MB is full most of the time, and most of its data have been sent" full_on_some_path
 	[ -s "$TMP/ss" ] || skip "a buffer of 1 MB" "ss shows no connection: no tcp_diag here"
@@ -120,7 +121,7 @@ whole() {
 }
 whole_batches() {
 	# By default, a packet has as many segments as TCP sends in a millisecond. On a slow machine
-	# these are fewer than those of a batch.
+	# this is less than a batch.
 	in_net "$NS_A" sysctl -qw net.ipv4.tcp_min_tso_segs=44 net.ipv4.tcp_wmem="4096 16384 4194304"
 	check "batches stay whole" attempts whole
 	echo "# $SAID"
@@ -168,11 +169,11 @@ few_acks() {
 	done
 	few "single segments" 25
 }
-# Does this kernel run work items in bottom halves? Kernels since 6.9 do, except those with
-# PREEMPT_RT
+# bottom_half_work: does this kernel run work items in bottom halves? Kernels since 6.9 do this, but
+# not with PREEMPT_RT
 bottom_half_work() { [[ $(uname -v) != *PREEMPT_RT* ]] && printf '6.9\n%s\n' "$(uname -r)" | sort -CV; }
 
-# delay MS: delays the packets that leave each of the router's ports
+# delay MS: delays the packets that the router sends, by MS milliseconds
 delay() {
 	local dev
 	for dev in "$M_A" "$M_B"; do in_m tc qdisc replace dev "$dev" root netem limit 10000 delay "$1ms" || return; done

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Makes memory allocations fail, one after the other: the allocations of the module for itself, a
-# link, an object, a connection or data (tests/programs/faults/main.c). The laboratory's gate and
-# kmemleak find leaks. In the context of the calling process each allocation fails once; in other
-# contexts only some of the allocations fail, unless IWT_FAULTS=all.
+# Makes memory allocations fail, one after the other: the allocations that the module makes when it
+# is loaded, for a link, for an object, for a connection and for data: see
+# tests/programs/faults/main.c. The laboratory's gate and kmemleak find leaks. In the context of the
+# calling process each allocation fails once; in other contexts only some of the allocations fail,
+# unless IWT_FAULTS=all.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_faults rping rdma
@@ -20,8 +21,8 @@ modprobe -q iwt_dmabuf || missing_all "module iwt_dmabuf"
 stride=11
 [ "${IWT_FAULTS:-}" != all ] || stride=1
 
-# Is B's net device gone? A namespace A with a leaked reference would keep its end of the veth pair,
-# and so the end in B.
+# Has B's net device been deleted? If a reference to the namespace A is leaked, A's end of the veth
+# pair exists for ever, and so does B's end.
 peer_is_gone() { ! ip -n "$NS_B" link show "$IF_B"; }
 
 two_namespaces

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # NFS over RDMA while allocations of this driver fail. The test mounts, uses and unmounts a file
-# system, and makes the first allocation fail in the driver, or in a function that it calls, at
-# either end; then the second one, and so on, until there are no more. A mount may fail, but the
-# next one must succeed; data that were written must be read back unchanged; nothing may hang. The
-# laboratory's gate and kmemleak check that nothing is left.
-# By default only some allocations fail: next() says which. With IWT_FAULTS=all, each of the first
-# hundred fails, and every eleventh of the rest.
+# system again and again. In the first run, the first allocation fails that the driver, or a
+# function that the driver calls, makes at either end. In later runs a later allocation fails, until
+# there are no more allocations. A mount may fail, but the next mount must succeed; data that were
+# written must be read back unchanged; nothing may hang. The laboratory's gate and kmemleak check
+# that nothing is left.
+# next() chooses the allocations that fail. With IWT_FAULTS=all, these are the first hundred
+# allocations and every eleventh allocation of the rest, otherwise fewer.
 . "$(dirname "$0")/../lib/begin.sh"
 . "$(dirname "$0")/../lib/nfs.sh"
 
@@ -32,12 +33,12 @@ host_is_ready() { client mkdir -p $NFS_AT; }
 mounted() { client grep -q " $NFS_AT .*proto=rdma" /proc/mounts; }
 
 # The commands in which an allocation may fail. $FAULT is empty, or a command that runs another
-# command and makes one of its allocations fail.
+# command and makes an allocation of the driver fail meanwhile.
 mount_it() { $FAULT nsenter -t "$HOLD" -m -n iwt_patient "$IWT_TIME" mount.nfs $NFS_FROM $NFS_AT \
 	-o "$NFS_OPTIONS"; }
 umount_it() { $FAULT nsenter -t "$HOLD" -m -n iwt_patient "$IWT_TIME" umount $NFS_AT; }
-# Writes through the page cache and reads without it, so that NFS sends each byte and reads it
-# back
+# Writes a file through the page cache and reads the file without the page cache, so that NFS sends
+# each byte and reads each byte back
 use_it() {
 	# shellcheck disable=SC2016
 	$FAULT nsenter -t "$HOLD" -m -n iwt_patient "$IWT_TIME" bash -c '
@@ -47,8 +48,9 @@ use_it() {
 other_data() { head -c 300000 /dev/urandom >"$TMP/data"; }
 
 # with KIND N COMMAND: runs COMMAND while the N-th allocation of this KIND (slabs or pages) fails.
-# RC is COMMAND's status; FAILED is empty if no allocation failed. Fails if RC is 60 or more: then
-# iwt_patient has ended COMMAND (status 124, less 64), or COMMAND was killed or could not be run.
+# Sets RC to COMMAND's status, and FAILED to "" if no allocation failed. Returns an error if RC is
+# 60 or more: then iwt_patient has ended COMMAND (the status 124 minus 64 is 60), or COMMAND was
+# killed, or COMMAND could not be run.
 with() {
 	local FAULT="$IWT_BIN/iwt_faultnth $1 iw_tcp $2"
 	FAILED=1
@@ -59,8 +61,8 @@ with() {
 }
 
 # step_mount, step_use, step_umount KIND N: do one step while the N-th allocation fails, and check
-# the result; "said" counts steps that reported the failure. Elsewhere FAULT is empty, so no
-# allocation fails.
+# the result; "said" counts steps that reported the failure. Outside of with(), FAULT is empty, so
+# no allocation fails.
 FAULT=
 step_mount() {
 	with "$1" "$2" mount_it || return
@@ -82,8 +84,8 @@ step_umount() {
 	fi
 }
 
-# next N: the number of the allocation that fails after the N-th. A mount makes thousands of
-# allocations, most of them for its memory regions.
+# next N: prints the number of the allocation that fails in the run after the N-th allocation has
+# failed. A mount makes thousands of allocations, most of them for its memory regions.
 next() {
 	if [ "${IWT_FAULTS:-}" != all ]; then
 		echo $(($1 * 3 + 1))
@@ -94,12 +96,12 @@ next() {
 	fi
 }
 
-# faults STEP KIND: repeats the step with a fault, further on each time, until no allocation fails.
-# KIND: slabs, or pages
+# faults STEP KIND: repeats the step, each time with a later allocation that fails, until no
+# allocation fails. KIND: slabs, or pages
 faults() {
 	local n=1 fails=0 said=0 calm=0 what="$1: $2"
-	# Ends after two runs without a fault, because allocations of another processor may be
-	# counted, too
+	# The loop ends after two runs without a fault: one such run is not enough, because
+	# allocations of another processor may be counted, too
 	while [ "$n" -le $MOST ] && [ $calm -lt 2 ]; do
 		if ! "step_$1" "$2" $n >"$TMP/step" 2>&1; then
 			not_ok "$what: number $n"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A hostile process runs beside an honest one, and must not disturb it.
+# A hostile process runs beside two honest processes, and must not disturb these.
 # IWT_SEED repeats a run.
 . "$(dirname "$0")/../lib/begin.sh"
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Tests iw_tcp against siw, the kernel's own software iWARP, as an independent peer: each driver
 # in both roles, with transfers from both sides, verified data, CRC on and off.
-# IWT_QUICK: neither the largest messages nor long FPDUs; with CRC off, neither errors nor events.
+# IWT_QUICK: without the largest messages and without long FPDUs; with CRC off, also without errors
+# and without events.
 # IWT_CRC: only with CRC (on) or only without CRC (off).
 . "$(dirname "$0")/../lib/begin.sh"
 
@@ -15,7 +16,8 @@ two_namespaces
 crc_param=/sys/module/$IWT_LINK_TYPE/parameters/crc
 large_param=/sys/module/$IWT_LINK_TYPE/parameters/large_fpdus
 
-# set_crc on|off: sets whether later links use CRC. (siw accepts both.)
+# set_crc on|off: sets whether later links of iw_tcp use CRC. (siw accepts connections with and
+# without CRC.)
 set_crc() {
 	modprobe -q "$IWT_LINK_TYPE"
 	modprobe -q siw
@@ -51,8 +53,8 @@ both() {
 			skip "$what: $tool" "perftest cannot listen on iw_tcp while siw listens on the same port"
 			continue
 		fi
-		# The sockets of the previous connection may still use their port: the other
-		# driver closes them late
+		# Use another port, because sockets of the previous connection may still use their
+		# port
 		port=$((port + 1))
 		pair "$what: $tool" $port "$tool -R -F -p $port -n 50 -s 65536" \
 			"$tool -R -F -p $port -n 50 -s 65536 $IP_B"
@@ -89,7 +91,7 @@ port=18515
 was=$(cat "$crc_param" 2>/dev/null)
 large_was=$(cat "$large_param" 2>/dev/null)
 # lockdep checks the whole kernel, and stops after its first report. It is off during this test, so
-# that a fault of siw does not stop it.
+# that lockdep still works for iw_tcp afterwards.
 locks=/proc/sys/kernel/prove_locking
 [ ! -w $locks ] || echo 0 >$locks
 back() {

@@ -61,7 +61,7 @@ with() {
 	check "ESP: the wire shows nothing of startup and data" not shows_plain
 	check "ESP: packets of ESP" [ "$(packets "ip proto 50")" -gt 20 ]
 	check "ESP: no unencrypted segment of TCP" [ "$(packets tcp)" = 0 ]
-	# Includes errors, after which a connection ends by a Terminate
+	# This run includes errors, after which a connection ends by a Terminate
 	verify_pair "ESP, with Terminates" $IP_B --max-size 3000 --rounds 1 --no-events --no-wr
 	verify_pair "ESP" $IP_B --brief --no-neg --no-events
 	[ ! -d /proc/sys/net/ipv6 ] || verify_pair "ESP, IPv6" $IP6_B --brief --no-neg --no-events

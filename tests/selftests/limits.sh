@@ -7,7 +7,8 @@
 
 ENOMEM=12 EAGAIN=11
 
-# limits PREFIX OPTION...: runs iwt_limits by the command LESS (an array), if it is set
+# limits PREFIX OPTION...: runs iwt_limits; if the array LESS is not empty, runs iwt_limits by the
+# command in LESS
 limits() {
 	local prefix=$1
 	shift
@@ -57,7 +58,8 @@ fi
 # MiB. At the limit, the process is killed or its request is refused.
 # at_limit: has the group reached its limit?
 at_limit() { grep -q '^max [1-9]' "$CG/memory.events"; }
-# bounded KIND OBJECTS ENTRIES: makes queues in the group until its limit
+# bounded KIND OBJECTS ENTRIES: creates queues of ENTRIES entries in the group until the limit of
+# the group is reached; fails if more than OBJECTS queues can be created
 bounded() {
 	local rc
 	"${GROUPED[@]}" "$IWT_BIN/iwt_limits" "$DEV_A" some "$1" $ENOMEM 0 "$2" "$3"

@@ -34,7 +34,7 @@ refusals() {
 	check "the first link is still there" state_is "$DEV_A" ACTIVE
 	refuse "no link on a netdev that does not exist" in_a rdma link add "${DEV_A}x" type "$TYPE" netdev nosuch
 	modprobe -q tun
-	# 280 is CAN
+	# 280 is ARPHRD_CAN: net devices of this type have no IP
 	if in_net "$NS_A" python3 "$IWT_LIB/tun.py" type "tun$TAG" 280 2>/dev/null; then
 		refuse "no link on a netdev without IP" \
 			in_a rdma link add "${DEV_A}x" type "$TYPE" netdev "tun$TAG"
@@ -100,14 +100,14 @@ events() {
 		"ip netns exec $NS_A ibv_devinfo -d $DEV_A | grep -q 'active_mtu:.*1024'"
 }
 
-# speed_is LINK SPEED: in units of 100 Mb/s
+# speed_is LINK SPEED: is SPEED, in units of 100 Mb/s, the speed of LINK's port?
 speed_is() {
 	local speed
 	speed=$(in_a iwt_speed query "$1" 1) || return
 	[ "$speed" = "$2" ] || { echo "$speed instead of $2"; return 1; }
 }
 
-# The query of the port's speed that newer kernels have
+# Tests the query of the port's speed, which only newer kernels have
 speeds() {
 	local dev=iwts$TAG rc=0 speed
 	in_a iwt_speed query "$DEV_A" 1 >/dev/null || rc=$?

@@ -10,7 +10,7 @@ want_settings
 # is LINK SETTING VALUE: does the link have this value of the setting?
 is() { [ "$(setting "$1" "$2")" = "$3" ]; }
 
-# short WHAT: iwt_verify tries every operation with a few sizes
+# short WHAT: verifies every operation with a few sizes
 short() { verify_pair "$1" $IP_B --max-size 5000 --rounds 1 --no-neg --no-events --no-wr; }
 
 two_links
@@ -72,7 +72,7 @@ may_poll || only_off=$only_off,polling
 tap "every setting" python3 "$IWT_LIB/settings.py" $SETTINGS/$DEV_A "$SEED" 4000 "$only_off"
 settings_end
 
-# The module's parameters are the settings of a new link.
+# The module's parameters are the initial settings of a new link.
 params=/sys/module/iw_tcp/parameters
 set_param() { echo "$2" >"$params/$1"; }
 param_is() { [ "$(cat "$params/$1")" = "$2" ]; }

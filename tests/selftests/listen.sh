@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Listeners: they are ready before the first connection; closing them delays no other process; on a
-# new link where their port is in use, they wait for the port.
+# Tests listeners: a listener is ready before the first connection; closing a listener delays no
+# other process; if the port of a listener is in use on a new link, the listener waits for the port.
 . "$(dirname "$0")/../lib/begin.sh"
 
 READER=$KTEST/reader
@@ -14,8 +14,8 @@ listener() {
 	busywait "$IWT_TIME" grep -q listening "$TMP/listen-$2"
 }
 
-# overdue: prints how many connections B's links have ended because no Request arrived in time. A
-# driver without counters must end none: prints 0.
+# overdue: prints how many connections B's links have ended because no Request arrived in time. If
+# the driver has no counters, prints 0.
 overdue() {
 	local link sum=0
 	has_feature COUNTERS || { echo 0; return; }
@@ -23,8 +23,9 @@ overdue() {
 	echo $sum
 }
 
-# first WHAT ADDRESS PORT [TO]: listens at many ports from PORT on; clients connect to them as soon
-# as possible. A connection may fail only by the device's time limit, and the device counts these.
+# first WHAT ADDRESS PORT [TO]: listens at many ports from PORT on. Clients connect to each port as
+# soon as possible. A connection may only fail by the device's time limit: the device counts the
+# connections that fail in this way.
 first() {
 	local what=$1 over lost
 	over=$(overdue)

@@ -4,8 +4,8 @@
 # the port of a listener.
 . "$(dirname "$0")/../lib/begin.sh"
 
-# In A, TCP and rdma_cm choose local ports from LOW on (their number is PORTS). Clients that name
-# their port use ports from OWN on, which are outside of this range.
+# In A, TCP and rdma_cm choose one of PORTS local ports, from LOW on. Clients that bind to a port
+# use ports from OWN on, which are outside of this range.
 LOW=40000 PORTS=40
 OWN=50000
 # Servers of B: RDMA at 7500 and 7501, TCP at 7600 and 7601
@@ -15,11 +15,11 @@ R1=7500 R2=7501 T1=7600 T2=7601
 client() { iwt_patient "$IWT_TIME" nsenter --net="/run/netns/$NS_A" "$IWT_BIN/iwt_ports" "$@"; }
 # sockets STATE FILTER: prints how many sockets of address A are in STATE and match FILTER of ss
 sockets() { in_net "$NS_A" ss -Htan state "$1" "src [$A] and $2" | wc -l; }
-# used PORT TO: does A have a connection, or had one just now, from PORT to the port TO?
+# used PORT TO: does A have a connection from PORT to the port TO, even one in the state TIME-WAIT?
 used() { [ "$(sockets all "sport = :$1 and dport = :$2")" = 1 ]; }
 # from PORT TO [OPTION...]: connects from PORT to port TO of the server, and checks the local port
 from() { client -f "$A" -b "$1" "${@:3}" "$B" "$2" && busywait 5 used "$1" "$2"; }
-# outside PORT: is it no port that TCP would choose?
+# outside PORT: is PORT outside of the range from which TCP chooses ports?
 outside() { [ "$1" -ge $OWN ]; }
 
 # begin_servers: sets SERVERS
@@ -35,7 +35,7 @@ begin_servers() {
 	for port in $R1 $R2 $T1 $T2; do wait_listen "$NS_B" "$port"; done
 }
 
-# no_port_named: clients that let the kernel choose the port
+# no_port_named: tests clients for which the kernel chooses the port
 no_port_named() {
 	check "$A: $PORTS connections from $PORTS ports" client -n $PORTS "$B" $R1
 	# If rdma_cm chooses the port of an earlier connection to the same destination, the driver
@@ -49,7 +49,7 @@ no_port_named() {
 	fi
 }
 
-# port_named PORT: clients that name PORT or the next ones
+# port_named PORT: tests clients that bind to PORT or to one of the next two ports
 port_named() {
 	local port=$1 how
 	for how in "" -r; do
@@ -72,7 +72,8 @@ keep() {
 	busywait "$IWT_TIME" grep -q port "$TMP/kept"
 }
 
-# port_connected PORT: clients that name PORT while a connection of another client uses it
+# port_connected PORT: tests clients that bind to PORT while a connection of another client uses
+# PORT
 port_connected() {
 	local kept
 	keep "$1" $R1
@@ -87,13 +88,15 @@ port_connected() {
 	stop "$kept"
 }
 
-# bound PORT OPTION...: another user's TCP program has bound PORT of A; its pid is in PID
+# bound PORT OPTION...: starts a TCP program of another user, which binds to PORT in A; the pid of
+# the program is in PID
 bound() {
 	start in_a setpriv --reuid 65534 --clear-groups "$IWT_BIN/iwt_ports" -s "${@:2}" "$A" "$1" >"$TMP/bound"
 }
 
-# port_of_another PORT: clients that name ports of another user: PORT is that of a listener, the
-# next two are bound only, without and with SO_REUSEADDR
+# port_of_another PORT: tests clients that bind to a port which another user's program has bound:
+# PORT is the port of a listener, PORT + 1 is bound without SO_REUSEADDR, and PORT + 2 is bound with
+# SO_REUSEADDR
 port_of_another() {
 	local port=$1 without=$(($1 + 1)) with=$(($1 + 2)) pids=()
 	bound "$port" -r

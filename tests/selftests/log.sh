@@ -23,7 +23,8 @@ tries() {
 	done
 	grep -i 'memory' "$TMP/tries"
 }
-# few LINK: are there fewer lines about the limit than programs that exceeded it?
+# few LINK: is there a line about the limit, but at most one line for each two programs that
+# exceeded the limit?
 few() {
 	local n
 	n=$(said "$1" RLIMIT_MEMLOCK)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# FPDUs longer than a segment, between links that allow them: all data are verified, with and
-# without CRC, and with packet loss. No FPDU is long unless both links allow it.
+# FPDUs longer than a segment: all data are verified, with and without CRC, and with packet loss.
+# FPDUs may only be longer than a segment if the settings of both links allow this.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rdma tc

@@ -19,14 +19,14 @@ listener() {
 	busywait "$IWT_TIME" listens_or_ended "$PID" "$3"
 	grep -q listening "$TMP/listen-$3"
 }
-# listens_or_ended PID PORT
+# listens_or_ended PID PORT: does the process listen on PORT, or has it ended?
 listens_or_ended() { grep -q listening "$TMP/listen-$2" || not alive "$1"; }
 
 rping_a_to_b() { pair "$1" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V -v"; }
-# free_in NS PORT: waits until nobody listens on PORT
+# free_in NS PORT: waits until no TCP socket in NS listens on PORT
 free_in() { in_net "$1" bash "$IWT_LIB/wait.sh" 5 port_is "$2" no; }
 
-# Listeners in A, which has no link, and links in B
+# Tests listeners in A, which has no link, together with a link in B
 neighbours() {
 	local i port=7300
 	for i in "${ADDRESSES[@]}"; do
@@ -45,7 +45,7 @@ neighbours() {
 	done
 }
 
-# A new link in A. The listeners can't use it, because lo does not have their addresses.
+# Tests a new link in A. At first the listeners can't use this link, because lo has no address.
 new_links() {
 	ip -n "$NS_A" addr flush dev lo
 	check "a link in A, where lo has no address" link_add "$NS_A" "$DEV_A" "$IF_A"
@@ -64,8 +64,8 @@ new_links() {
 }
 all_live() { local pid; for pid in "${LISTENERS[@]}"; do alive "$pid" || return; done; }
 
-# over_lo WHAT: connections in A over lo, with links on lo and on the veth device ("card"). B must
-# have no link: a client of a loopback address gets the first link of all namespaces.
+# over_lo WHAT: tests connections in A over lo, with links on lo and on the veth device ("card"). B
+# must have no link, because a client of a loopback address gets the first link of all namespaces.
 over_lo() {
 	local i
 	for i in "${ADDRESSES[@]}"; do
@@ -77,13 +77,13 @@ over_lo() {
 	done
 }
 
-# rejected ADDRESS PORT: does rping say that the server rejects it?
+# rejected ADDRESS PORT: does rping report that its connection request is rejected?
 rejected() {
 	! timeout "$IWT_TIME" ip netns exec "$NS_A" rping -c -a "$1" -p "$2" -C 1 >"$TMP/rejected" 2>&1 &&
 		cat "$TMP/rejected" && grep -q 'RDMA_CM_EVENT_REJECTED, error -104' "$TMP/rejected"
 }
 
-# The card's link does not serve the addresses of lo, as quickstart.rst says
+# As quickstart.rst says, a link on the card does not serve the addresses of lo
 without_lo() {
 	local server
 

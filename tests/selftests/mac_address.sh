@@ -54,7 +54,8 @@ beside() {
 }
 
 beside "changes"
-# With a longer time between two steps: rdma_cm has the GID, but has not read its net device yet
+# Repeat the test with a longer time between two steps of rdma_cm: it has the GID, but has not read
+# the net device of the GID yet
 slow_down functions=rdma_get_gid_attr us=2000 one_in=4
 if [ -e /sys/module/iwt_slow ]; then
 	beside "changes, slowly"

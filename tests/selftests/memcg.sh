@@ -74,8 +74,8 @@ accepted() {
 }
 of_sockets() { awk '$1 == "sock" { n = $2 } END { exit !n }' "$CG/memory.stat"; }
 
-# exits PID: waits until a server of rping exits. Its status depends on which of its threads first
-# sees that the client has gone (0 or 255).
+# exits PID: waits until a server of rping exits. The status of the server must be 0 or 255: this
+# depends on which thread of the server first sees that the client has gone.
 exits() {
 	local rc=0
 	ended "$1" 60 || rc=$?
@@ -85,8 +85,8 @@ exits() {
 
 more_charged() { [ $(($(charged) - $1)) -ge "$2" ]; }
 
-# killed: clients run in a group until a program in the group exceeds its limit, and the kernel
-# kills all of them
+# killed: clients run in a group until a program in the group exceeds the limit of the group, and
+# the kernel kills all processes of the group
 killed() {
 	local i before
 	cg_memory 96M
@@ -97,7 +97,7 @@ killed() {
 		start "${GROUPED[@]}" rping -c -a $IP_B -p $((7180 + i)) -C 1000000 -S 60000 >"$TMP/client-$i" 2>&1
 	done
 	check "killed: clients and servers move data" busywait "$IWT_TIME" moving
-	# For each connection: two rings of at least a page, and a completion queue
+	# The clients have for each connection two rings of at least a page, and a completion queue
 	check "killed: the clients' group is charged for queues" busywait "$IWT_TIME" more_charged "$before" $((PAIRS * 3 * 4096))
 	echo "# $((($(charged) - before) >> 10)) KiB of rings are charged"
 	start "${GROUPED[@]}" python3 -c "$HOGGING"

@@ -15,7 +15,7 @@ user() { echo "setpriv --reuid $1 --clear-groups --inh-caps=-all --bounding-set=
 # as UID COMMAND...: runs COMMAND without privileges, as a user who has no other process
 # shellcheck disable=SC2046
 as() { in_a prlimit --memlock=unlimited:unlimited $(user "$1") "${@:2}"; }
-# search UID [PREFIX...] iwt_charge DEVICE: runs the search of iwt_charge
+# search UID [PREFIX...] iwt_charge DEVICE: runs iwt_charge in its mode "search", as the user UID
 search() { as "$@" search "$steps" ${IWT_SEED:+"$IWT_SEED"}; }
 tap "a user" search 54321 "$IWT_BIN/iwt_charge" "$DEV_A"
 
@@ -44,7 +44,7 @@ else
 	skip "root of a user namespace" "this kernel lets no user make one"
 fi
 
-# Rings that are still mapped when the module is unloaded
+# Tests rings that are still mapped when the module is unloaded
 if in_laboratory; then
 	# shellcheck disable=SC2046
 	check "rings stay mapped" holds three unlimited $(user 54323) "${CHARGE[@]}" hold 100

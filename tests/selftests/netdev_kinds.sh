@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Links on net devices without a link layer address (tun, WireGuard, ipip, sit), on others that are
-# special (team, ipvlan), and in VRFs: data are verified, and the links go with their net devices.
-# Net devices that cannot carry a link are refused.
+# Links on net devices without a link layer address (tun, WireGuard, ipip, sit), on other special
+# net devices (team, ipvlan), and in VRFs. The test verifies data, and checks that a link is deleted
+# when its net device is deleted. Links on other types of net devices are refused.
 # IWT_QUICK: rping verifies data, instead of iwt_verify
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/wireguard.sh
@@ -18,8 +18,8 @@ OPTS=(--brief --no-neg --no-events --rounds 1 --max-size 70000)
 
 ### functions for all kinds
 
-# addresses NETWORK NETDEV-OF-A NETDEV-OF-B: gives both addresses of 10.77.NETWORK.0 and
-# fd77:NETWORK::, and sets them up
+# addresses NETWORK NETDEV-OF-A NETDEV-OF-B: gives both net devices addresses of 10.77.NETWORK.0 and
+# fd77:NETWORK::, and sets both net devices up
 addresses() {
 	address "$NS_A" "$2" "$1" 1 && address "$NS_B" "$3" "$1" 2
 }
@@ -28,13 +28,14 @@ address() {
 		ip -n "$1" link set "$2" up
 }
 
-# answers ADDRESS...: A gets an answer from each
+# answers ADDRESS...: waits until A gets an answer of ping from each ADDRESS
 answers() {
 	local ip
 	for ip; do busywait 20 in_net "$NS_A" ping -c 1 -W 1 "$ip" || return; done
 }
 
-# prepared WHAT NETWORK NETDEV-OF-A NETDEV-OF-B ADDRESS...: gives them addresses; A gets answers
+# prepared WHAT NETWORK NETDEV-OF-A NETDEV-OF-B ADDRESS...: gives both net devices addresses of
+# NETWORK, and waits until A gets answers from each ADDRESS
 prepared() {
 	addresses "${@:2:3}" && answers "${@:5}" && return
 	not_ok "$1: the network"
@@ -45,10 +46,10 @@ guid() { cat "/sys/class/infiniband/$1/node_guid"; }
 gone() { ! rdma_exists "$1"; }
 no_netdev() { ! ip -n "$1" link show "$2" >/dev/null 2>&1; }
 
-# small_data WHAT ADDRESS: as data, by rping
+# small_data WHAT ADDRESS: like data, but always uses rping
 small_data() { pair "$1, $2" 7174 "rping -s -a $2 -C 5 -V -S 30000" "rping -c -a $2 -C 5 -V -v -S 30000"; }
 
-# data WHAT ADDRESS: verified data between A and ADDRESS of B
+# data WHAT ADDRESS: transfers data between A and ADDRESS of B, and verifies the data
 data() {
 	if [ -n "${IWT_QUICK:-}" ]; then
 		small_data "$@"
@@ -57,8 +58,9 @@ data() {
 	fi
 }
 
-# links WHAT NETDEV-OF-A NETDEV-OF-B ADDRESS...: a link at each end, data to B's ADDRESSes; the
-# links are deleted
+# links WHAT NETDEV-OF-A NETDEV-OF-B ADDRESS...: makes a link at each end, and transfers data
+# between A and each ADDRESS of B. Then deletes A's link, and deletes B's link by deleting its net
+# device
 links() {
 	local what=$1 DEV_A=${DEV_A}k DEV_B=${DEV_B}k ip was
 	check "$what: a link" link_add "$NS_A" "$DEV_A" "$2" || return
@@ -76,7 +78,8 @@ links() {
 	ip -n "$NS_A" link del "$2" 2>/dev/null
 }
 
-# lacks WHAT COMMAND...: runs COMMAND, which prepares WHAT; if it fails, reports this
+# lacks WHAT COMMAND...: runs COMMAND, which prepares WHAT. If COMMAND fails, reports that WHAT is
+# missing, and succeeds
 lacks() {
 	local what=$1
 	shift
@@ -84,15 +87,16 @@ lacks() {
 	missing "$what" "$what: $(tail -n 1 "$TMP/why")"
 }
 
-# refused WHAT NETDEV REASON: no link on NETDEV of A, and the kernel's log has the REASON
+# refused WHAT NETDEV REASON: checks that a link on NETDEV of A is refused, and that the kernel's
+# log contains the REASON
 refused() {
 	local dev=${DEV_A}r
 	REFUSAL='not supported' refuse "$1: no link" link_add "$NS_A" "$dev" "$2"
 	check "$1: the log says why" eval "dmesg | grep -q 'iw_tcp $dev: no link on $2 .*: $3'"
 }
 
-# without_address WHAT NETDEV-OF-A NETDEV-OF-B ADDRESS...: as links, for net devices without a link
-# layer address, which some kernels refuse
+# without_address WHAT NETDEV-OF-A NETDEV-OF-B ADDRESS...: like links, for net devices without a
+# link layer address. If OLD is set, checks that a link on such a net device is refused.
 without_address() {
 	if [ -z "$OLD" ]; then
 		links "$@"
@@ -122,7 +126,7 @@ wireguard() {
 	without_address WireGuard "$WG_A" "$WG_B" $WG_IP_B $WG_IP6_B
 }
 
-# tunnels TYPE: a tunnel through the veth pair
+# tunnels TYPE: makes a tunnel of this type through the veth pair
 tunnels() {
 	modprobe -q "$1"
 	ip -n "$NS_A" link add "$N_A" type "$1" local "$IP_A" remote "$IP_B" &&
@@ -144,7 +148,7 @@ sit() {
 second_pair() { ip link add "$IF2_A" netns "$NS_A" type veth peer name "$IF2_B" netns "$NS_B"; }
 no_pair() { ip -n "$NS_A" link del "$IF2_A" 2>/dev/null; }
 
-# A team without a daemon passes no packets: the link is made, and removed
+# A team without its daemon forwards no packets. So this test only makes and removes a link.
 team() {
 	modprobe -q team
 	lacks team ip -n "$NS_A" link add "$N_A" type team && return
@@ -160,7 +164,7 @@ make_ipvlan() {
 }
 
 mac_in() { in_net "$1" ip -br link show dev "$2" | awk '{ print $3 }'; }
-# an ipvlan in L3 mode answers no ARP requests
+# neighbours: adds the MAC addresses, because an ipvlan in L3 mode does not answer ARP requests
 neighbours() {
 	ip -n "$NS_A" neigh add 10.77.24.2 lladdr "$(mac_in "$NS_B" "$IF2_B")" dev "$IF2_A" &&
 		ip -n "$NS_B" neigh add 10.77.24.1 lladdr "$(mac_in "$NS_A" "$IF2_A")" dev "$IF2_B"
@@ -191,7 +195,7 @@ other_way() {
 	"$@"
 }
 
-# from WHAT SOURCE DESTINATION: a client that names its own address
+# from WHAT SOURCE DESTINATION: tests a client that binds to the address SOURCE
 from() { pair "$1, from $2" 7174 "rping -s -a $3 -C 5 -V" "rping -c -I $2 -a $3 -C 5 -V -v"; }
 
 rping_to() { iwt_patient "$IWT_TIME" ip netns exec "$NS_A" rping -c -a "$1" -C 5 -V -v; }
@@ -209,7 +213,7 @@ everywhere() {
 
 pair_of_links() { link_add "$NS_A" "$1" "$2" && link_add "$NS_B" "$3" "$4"; }
 
-# A server outside of VRFs can listen on a loopback address
+# loopback: can a server outside of VRFs listen on a loopback address?
 loopback() {
 	local rc
 	start in_b rping -s -a 127.0.0.1 -p 7175
@@ -231,8 +235,8 @@ vrf() {
 	check "VRF: links outside" pair_of_links "$DEV_A" "$IF_A" "$DEV_B" "$IF_B"
 	check "VRF: a link inside" pair_of_links "$DEV2_A" "$IF2_A" "$DEV2_B" "$IF2_B"
 	check "VRF: a link on the VRF itself" link_add "$NS_B" "$DEVV_B" "$N_B"
-	# (not data, because iwt_verify also has a TCP connection of its own, and does not bind it to
-	# the VRF)
+	# (The function data is not used, because iwt_verify also has a TCP connection of its own,
+	# and does not bind this connection to the VRF.)
 	for ip in 10.77.25.2 fd77:25::2 10.77.26.2; do small_data "VRF" $ip; done
 	other_way from "VRF, client" 10.77.25.2 10.77.25.1
 	other_way from "VRF, client" fd77:25::2 fd77:25::1
@@ -254,9 +258,9 @@ vrf() {
 	no_pair
 }
 
-### a net device, or its namespace, goes under traffic
+### a net device, or its namespace, is deleted during traffic
 
-# under_traffic WHAT COMMAND...: COMMAND takes A's link away, under traffic
+# under_traffic WHAT COMMAND...: runs COMMAND, which deletes A's link, during traffic
 under_traffic() {
 	local what=$1 cli srv
 	shift
@@ -289,7 +293,7 @@ sudden() {
 refusals() {
 	local kind
 	modprobe -q tun
-	# of InfiniBand and of CAN
+	# 32 is ARPHRD_INFINIBAND, 280 is ARPHRD_CAN
 	for kind in "32 rdma_cm connects over it by InfiniBand only" "280 net devices of this type are not supported"; do
 		if ! in_net "$NS_A" "${TUN[@]}" type "$N_A" "${kind%% *}" 2>"$TMP/why"; then
 			missing "refused types" "tun: $(tail -n 1 "$TMP/why")"
@@ -301,6 +305,7 @@ refusals() {
 }
 
 two_links
+# OLD: set if rdma_cm of this kernel needs a link layer address
 OLD=
 ! gid_follows "$DEV_A" || OLD=1
 link_del "$NS_A" "$DEV_A"

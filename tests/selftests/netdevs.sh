@@ -7,7 +7,7 @@
 begin rping ib_send_bw
 only_with COUNTERS
 
-# Net devices; those in one column are connected with each other:
+# Net devices. The net devices in one column are connected with each other:
 # A: IF_A   VL_A, VLAN on IF_A   IF2_A in bridge BR_A   IF3_A in bond BO_A
 # B: IF_B   VL_B, VLAN on IF_B   IF2_B                  IF3_B
 VL_A=v$IF_A VL_B=v$IF_B BR_A=b$IF_A BO_A=o$IF_A
@@ -16,7 +16,8 @@ IF2_A=j${TAG}a IF2_B=j${TAG}b IF3_A=k${TAG}a IF3_B=k${TAG}b
 # pair_add NETDEV-OF-A NETDEV-OF-B: makes a veth pair
 pair_add() { ip link add "$1" netns "$NS_A" type veth peer name "$2" netns "$NS_B"; }
 
-# addresses NETDEV-OF-A NETDEV-OF-B N: gives them addresses of network N, and sets both up
+# addresses NETDEV-OF-A NETDEV-OF-B N: gives both net devices addresses of network N, sets both up,
+# and waits until A gets answers from B
 addresses() {
 	local ns dev host
 	for host in 1 2; do
@@ -30,7 +31,7 @@ addresses() {
 		busywait 20 in_net "$NS_A" ping -6 -c 1 -W 1 "fd77:$3::2"
 }
 
-# both WHAT N: connections between the addresses of network N
+# both WHAT N: tests connections between the addresses of network N
 both() {
 	local ip
 	for ip in 10.77.$2.2 fd77:$2::2; do
@@ -57,7 +58,7 @@ talk() {
 	well $rc "$client" "$TMP/talk"
 }
 
-# by WHAT ADDRESS LINK: a client that connects to ADDRESS gets a connection of LINK
+# by WHAT ADDRESS LINK: checks that a client that connects to ADDRESS gets a connection of B's LINK
 by() {
 	local before
 	before=$(counter "$3" conn_passive)
@@ -65,7 +66,7 @@ by() {
 	check "$1: of the right link" [ "$(counter "$3" conn_passive)" -eq $((before + 1)) ]
 }
 
-# nobody ADDRESS: a client that connects to ADDRESS is refused
+# nobody ADDRESS: is a client refused that connects to ADDRESS?
 nobody() {
 	! talk "$1" && grep -q 'RDMA_CM_EVENT_\(REJECTED\|UNREACHABLE\|CONNECT_ERROR\)' "$TMP/talk"
 }
@@ -122,7 +123,7 @@ bond() {
 	both "bond" 9
 }
 
-# own_address NS NETDEV: the link-local address that the kernel gave NETDEV
+# own_address NS NETDEV: prints the link-local address that the kernel has given NETDEV
 own_address() { ip -n "$1" -o -6 addr show dev "$2" scope link | sed -n '1s|.* inet6 \([^/]*\)/.*|\1|p'; }
 
 link_local() {

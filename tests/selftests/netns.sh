@@ -16,11 +16,11 @@ listener() {
 	busywait "$IWT_TIME" grep -q listening "$TMP/listen-$1"
 }
 
-# free_in NS PORT: waits until nobody listens on PORT
+# free_in NS PORT: waits until no TCP socket in NS listens on PORT
 free_in() { in_net "$1" bash "$IWT_LIB/wait.sh" 5 port_is "$2" no; }
 
-# wildcards MODE: a wildcard listener gets connections of its own namespace only, although rdma_cm
-# listens on all links
+# wildcards MODE: tests that a wildcard listener gets connections of its own namespace only,
+# although rdma_cm listens on all links. MODE is the mode of the RDMA core.
 wildcards() {
 	local mode=$1 here a b
 	check "$mode: a listener of the first namespace" listener here python3 "$LISTEN" rdma 0.0.0.0 7190
@@ -109,8 +109,8 @@ begin rdma rping python3 iwt_unplug iwt_conn
 visible() { ip netns exec "$1" rdma dev show "$2" >/dev/null 2>&1; }
 visible_here() { rdma dev show "$1" >/dev/null 2>&1; }
 mode_was=$(rdma system show | sed -n 's/.*netns \([a-z]*\).*/\1/p')
-# The kernel changes the mode only when no other namespace is left, and it may destroy a namespace
-# long after its deletion
+# The kernel changes the mode only when no other namespace is left, and the kernel may destroy a
+# namespace long after its deletion
 restore_mode() { [ -z "$mode_was" ] || busywait 70 rdma system set netns "$mode_was"; }
 trap 'cleanup; restore_mode' EXIT
 
@@ -125,7 +125,7 @@ shared() {
 	moving
 	ns_del "$NS_A"
 	check "shared: A's link is deleted with its namespace" busywait 10 not visible_here "$DEV_A"
-	# A's end of the veth pair was deleted with A, and so B's end
+	# The kernel deleted A's end of the veth pair with A, and therefore also B's end
 	check "shared: B's link is deleted with the veth pair" busywait 10 not visible_here "$DEV_B"
 	ns_del "$NS_B"
 	MADE_NS=() MADE_DEV=()
@@ -174,8 +174,9 @@ no_way() { unable iwt_patient 20 ip netns exec "$1" rping -c -a $IP_B -p 7193 -C
 # taken_in NS PORT: waits until a socket listens on PORT
 taken_in() { in_net "$1" bash "$IWT_LIB/wait.sh" "$IWT_TIME" port_is "$2" yes; }
 
-# rdma_cm listens on a new link, and on a link that returns. If another socket has the port at
-# that time, rdma_cm must still get the link: the listener waits for the port.
+# rdma_cm listens on a new link, and on a link whose device returns to the namespace. If another
+# socket has the port at that time, rdma_cm must still accept the link, and the listener waits until
+# the port is free.
 busy_port() {
 	local tcp rdma
 	link_del "$NS_A" "$DEV_A"
@@ -194,8 +195,9 @@ busy_port() {
 	check "busy port: the port is free when the listener has ended" free_in "$NS_A" 7195
 }
 
-# An RDMA device moves to another namespace without its net device. While they are in different
-# namespaces, connections are refused; in the same namespace, connections work again.
+# An RDMA device moves to another namespace without its net device. While the RDMA device and the
+# net device are in different namespaces, connections are refused. When both are in the same
+# namespace, connections work again.
 device_moves() {
 	local srv
 	ns_add "$NS_C"

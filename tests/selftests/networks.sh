@@ -41,8 +41,8 @@ fresh() {
 	ktap_finish
 }
 
-# repeatedly STEP: calls "STEP N" with N = 1, 2, ... until it is stopped; each call adds a line to
-# $TMP/steps
+# repeatedly STEP: calls "STEP N" with N = 1, 2, ... until STEP fails or the test kills this
+# function; after each call a line is added to $TMP/steps
 repeatedly() {
 	local n=0
 	while "$1" $((++n)); do
@@ -177,7 +177,8 @@ bonds() {
 slave() { in_net "$NS_A" cat "/sys/class/net/$BO_A/bonding/active_slave"; }
 uses() { [ "$(ip -n "$NS_A" -d link show "$BO_A" | grep -o 'active_slave [^ ]*')" = "active_slave $1" ]; }
 
-# fail_over N: sets one net device of A's bond up, and the other one, which the bond uses, down
+# fail_over N: sets one net device of A's bond up, and sets the other net device, which the bond
+# uses, down
 fail_over() {
 	local off=$IF_A on=$IF2_A
 	[ $(($1 % 2)) = 1 ] || { off=$IF2_A; on=$IF_A; }
@@ -212,7 +213,8 @@ narrow() {
 		"${ip[@]}" route replace fd77::/64 via fd78::fe advmss 8900
 }
 
-# The router fragments packets. It may, because with ip_no_pmtu_disc A and B do not set DF.
+# The router fragments packets. The router may do this, because with ip_no_pmtu_disc A and B do not
+# set DF.
 fragments() {
 	fresh routed 9000
 	both_ends sysctl -qw net.ipv4.ip_no_pmtu_disc=1

@@ -57,8 +57,8 @@ else
 	skip "charged: the process is charged for the kernel's objects for its pages" "no control groups for memory"
 fi
 
-# part NAME: runs the test "odpNAME" of iwt_memory. The test reads the counters from descriptor 9,
-# because the /sys of "ip netns exec" does not have them.
+# part NAME: runs the test "odpNAME" of iwt_memory. The test reads the counters of the link from
+# descriptor 9, because the /sys of "ip netns exec" does not have these counters.
 part() {
 	tap "$1" timeout "$((IWT_TIME * 2))" ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -t "odp$1" \
 		-f /dev/fd/9 9<"/sys/class/infiniband/$DEV_A/ports/1/hw_counters"
@@ -66,7 +66,8 @@ part() {
 
 part advice
 part many
-# The bytes of a long FPDU arrive in many buffers, because TCP's segments are short
+# For the test "cost": the bytes of a long FPDU arrive in many buffers, because TCP's segments are
+# short
 set_links large_fpdus on
 in_a ip link set lo mtu 1500 && in_a ethtool -K lo tso off gso off >/dev/null
 part cost
@@ -74,8 +75,8 @@ in_a ip link set lo mtu 65536 && in_a ethtool -K lo tso on gso on >/dev/null
 set_links large_fpdus off
 check_no_objects 20 "$DEV_A"
 
-# ordered KIND: of the regions of this kind (user or odp), does exactly one have the hint "relaxed
-# ordering", and another one not?
+# ordered KIND: is there exactly one region of this kind (user or odp) with the hint "relaxed
+# ordering", and also a region of this kind without the hint?
 ordered() {
 	rdma -dd -j resource show mr dev "$DEV_A" | python3 -c '
 import json, sys
@@ -90,12 +91,12 @@ check "a region that is not pinned keeps the hint \"relaxed ordering\"" ordered 
 check "a raw dump of such regions" raw_agrees mr "$DEV_A"
 stop "$PID"
 
-# unpinned client|server FILE: had the program that wrote FILE regions that are not pinned?
+# unpinned client|server FILE: did the program that wrote FILE have regions that are not pinned?
 unpinned() { grep -q "^# unpinned [1-9]" "$2" || { diag <"$2"; return 1; }; }
 
-# Other programs, with the library unpinned.so: it registers all their regions without pinning them.
-# It also changes the protection of the memory again and again; each time the driver forgets the
-# addresses of the pages.
+# Other programs, with the library unpinned.so. The library makes these programs register regions
+# that are not pinned. It also changes the protection of the memory again and again; each time the
+# driver forgets the addresses of the pages.
 shim=$IWT_BIN/unpinned.so
 LD_PRELOAD=$shim verify_pair "verified" $IP_B --rounds 1 --max-size 20000 "${short[@]}"
 check "verified: the client's regions were not pinned" unpinned client "$TMP/client"
@@ -116,9 +117,9 @@ check "shared receives: the client ends well" ended "$client"
 with_zerocopy regions "with zero copy"
 check_no_objects 20 "$DEV_A"
 
-# waiting HOW: starts a process, $waiter, whose streams wait for page faults. These do not end, even
-# after the process has exited, as long as another process, $keeper, runs. HOW is the test "odpHOW"
-# of iwt_memory.
+# waiting HOW: starts a process, $waiter, whose streams wait for page faults. These page faults do
+# not end, even after the process has exited, as long as another process, $keeper, runs. The process
+# runs the test "odpHOW" of iwt_memory.
 waiting() {
 	start in_a "$IWT_BIN/iwt_memory" -a $IP_A -t "odp$1" >"$TMP/waits" 2>&1
 	waiter=$PID
@@ -126,7 +127,7 @@ waiting() {
 	keeper=$(sed -n 's/^# keeper //p' "$TMP/waits")
 	[ -n "$keeper" ]
 }
-# nothing: has A no object left, although the keeper still runs?
+# nothing: does A have no object any more, although the keeper still runs?
 nothing() { no_resources "$NS_A" "$DEV_A" >"$TMP/left"; }
 is_sleep() { [ "$(cat "/proc/$waiter/comm")" = sleep ]; }
 

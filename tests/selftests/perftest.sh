@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # perftest over rdma_cm: a few iterations of each operation that iWARP has.
-# (perftest does not check its data; verify.sh does.)
+# (perftest does not check its data; verify.sh tests that data are transferred unchanged.)
 # IWT_QUICK: one test of each kind
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin ib_write_bw
 two_links
 
-# perf PROGRAM OPTION...: runs PROGRAM once; the client must print its line of results
+# perf PROGRAM OPTION...: runs a server and a client of PROGRAM; the client must print its line of
+# results
 perf() {
 	local prog=$1 what=$*
 	shift
@@ -22,8 +23,8 @@ for prog in ib_write_bw ib_read_bw ib_send_bw; do
 	perf $prog -n 100 -s 4096 -b
 	perf $prog -n 50 -s 16384 -q 4
 done
-# A shared receive queue. (Not with several queue pairs: perftest then relies on the retries of
-# InfiniBand if the receiver is not ready.)
+# A shared receive queue. (Several queue pairs are not tested: with these, perftest relies on the
+# retries of InfiniBand if the receiver is not ready.)
 if [ "$IWT_LINK_TYPE" != siw ] && has_feature SRQ; then
 	perf ib_send_bw -n 100 -s 4096 --use-srq
 	perf ib_send_lat -n 100 -s 64 --use-srq
@@ -39,7 +40,8 @@ if [ "$IWT_LINK_TYPE" != siw ]; then
 fi
 perf ib_write_bw -n 50 -s 64 --use_old_post_send
 perf ib_send_lat -n 50 -s 64 -e
-# Not ib_send_bw: on iWARP, the peer grants credits by a Write. While ib_send_bw waits for credits,
-# it sleeps until one of its own requests completes; a Write of the peer does not wake it.
+# ib_send_bw is not tested with -e: on iWARP, the peer grants credits by a Write. While ib_send_bw
+# waits for credits, it sleeps until one of its own requests completes, and a Write of the peer does
+# not wake up ib_send_bw.
 perf ib_read_bw -n 50 -s 1 -e
 ktap_finish

@@ -14,8 +14,8 @@ last=$(($(nproc) - 1)) port=18750 checkers=
 [ ! -e /sys/kernel/debug/kmemleak ] || checkers=yes
 
 # traffic MESSAGES OPTION...: runs a server and a client, each on its own processor, until they have
-# sent this number of messages. If it is 0, they run in the background until the test stops SERVER
-# and CLIENT. Fails if one of them fails.
+# sent this number of messages. Fails if the server or the client fails. If MESSAGES is 0, both run
+# in the background until the test stops SERVER and CLIENT.
 traffic() {
 	local n=$1 more
 	shift
@@ -33,8 +33,8 @@ traffic() {
 answers() { traffic "$1" -m lat -o send -S 8; }
 writes() { traffic "$1" -m flow -o write -S 64; }
 
-# These print a sum of counters of both links: sum NAME; polled: runs of workers; spun: spins; rang:
-# doorbells; went: messages
+# Each of these functions prints the sum of a number of both links. sum NAME: the counter NAME;
+# polled: runs of workers; spun: spins of engines; rang: doorbells; went: messages
 sum() { echo $(($(counter "$DEV_A" "$1") + $(counter "$DEV_B" "$1"))); }
 polled() { sum sqpoll; }
 spun() { echo $(($(sum reply_spin_hit) + $(sum reply_spin_miss))); }
@@ -70,8 +70,8 @@ begins() {
 	fi
 }
 result() { cat "$2"; return "$1"; }
-# not_more TIMES TRAFFIC: runs TRAFFIC one time more than TIMES. Meanwhile the device must count
-# doorbells, but neither runs of workers nor spins.
+# not_more TIMES TRAFFIC: runs TRAFFIC TIMES + 1 times. Meanwhile the device must count doorbells,
+# but no runs of workers and no spins.
 not_more() {
 	local workers spins bells i
 	workers=$(polled) spins=$(spun) bells=$(rang)

@@ -13,7 +13,7 @@ is() {
 	got=$("${@:2}")
 	[ "$got" = "$1" ] || { echo "$got instead of $1"; return 1; }
 }
-# agree LINK: do the counters of the port agree with those of the driver?
+# agree LINK: do the counters of the port agree with the counters of the driver?
 agree() {
 	local to name n
 	for to in xmit:tx rcv:rx; do
@@ -34,9 +34,9 @@ pings() {
 	pair "$1" 7174 "rping -s -a $IP_B -C $PINGS -V -S $SIZE" "rping -c -a $IP_B -C $PINGS -V -S $SIZE"
 	busywait 20 no_qps "$DEV_A" && busywait 20 no_qps "$DEV_B"
 }
-# moved SENT RECEIVED: has A's link sent and received the data of the pings since its port had sent
-# and received these octets? The octets may be up to a fifth more, for headers and for the messages
-# that announce the data.
+# moved SENT RECEIVED: has A's link sent and received the data of the pings since the port counted
+# SENT and RECEIVED octets? The numbers may be up to a fifth larger, because of headers and of the
+# messages that announce the data.
 moved() {
 	local data=$((PINGS * SIZE)) n was=("$@") i=0
 	# shellcheck disable=SC2046
@@ -91,7 +91,8 @@ check "one end has sent what the other one has received" is "$(port "$DEV_A" por
 check "the port agrees with the driver" agree "$DEV_A"
 check "the port of B agrees with the driver" agree "$DEV_B"
 
-# A queue pair with a counter of its own counts there, not in the link's counters
+# If a queue pair has a counter of its own, its octets are counted in this counter, and not in the
+# link's counters
 rdma statistic qp set link "$DEV_A/1" auto type on
 before=$(octets "$DEV_A")
 pings "pings with a counter of queue pairs"

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# TCP as a whole has too little memory (net.ipv4.tcp_mem), or allocations of its send buffers
-# fail: when memory is available again, all data arrive, and they are right. A connection that
-# cannot be established fails, and leaves no object.
+# TCP as a whole has too little memory (net.ipv4.tcp_mem), or allocations of TCP's send buffers
+# fail. When memory is available again, all data must arrive unchanged. A connection that cannot be
+# established must fail, and leave no object.
 #
-# tcp_mem is a limit of the whole machine, so this test is for laboratories. Each processor may
-# use up to a megabyte before the kernel counts it. So another process ("the hog") uses more
-# memory than the limit, in its own connections.
+# tcp_mem is a limit of the whole machine, so this test is for laboratories. Each processor may use
+# up to a megabyte of memory before the kernel counts this memory. So another process ("the hog")
+# uses more memory than the limit, in its own connections.
 . "$(dirname "$0")/../lib/begin.sh"
 . "$(dirname "$0")/../lib/tcpmem.sh"
 
@@ -38,7 +38,7 @@ data() {
 	verify_pair "$1" $IP_B --max-size "$2" --rounds 1 --no-neg --no-events --no-wr --ops "$3"
 }
 
-# shaken WHAT MAX-SIZE OPERATIONS: the same while the limit is set and removed repeatedly
+# shaken WHAT MAX-SIZE OPERATIONS: like data, while the memory limit is set and removed repeatedly
 shaken() {
 	local shaker
 	start by_turns over normal
@@ -48,8 +48,8 @@ shaken() {
 	normal
 }
 
-# The functions old_* are for the old connection, which exists during the whole test. This one waits
-# until the connection has moved data.
+# The functions old_* are for the old connection, which exists during the whole test. old_moves
+# waits until this connection has moved data.
 old_moves() {
 	local was
 	was=$(counter "$DEV_A" tx_bytes)
@@ -66,7 +66,8 @@ old_begins() {
 	old_moves
 }
 old_lives() { alive "$OLD" && alive "$OLD_SERVER" && old_moves; }
-# rping compares its data, and prints what is wrong.
+# old_is_right: has rping printed no error? rping compares its data, and prints an error if the data
+# differ.
 old_is_right() { ! grep -Ei 'mismatch|error|fail' "$TMP/old-client" "$TMP/old-server"; }
 
 # many WHAT: makes many connections at once. Each may succeed or fail, but the client must end.
@@ -91,9 +92,9 @@ many_over_the_limit() {
 	stop "$srv"
 }
 
-# no_buffers PERCENT: from now on, so many allocations of TCP's send buffers fail. This tests the
-# case that no data are in flight, so that no acknowledgment makes the sender try again. (TCP can
-# still retransmit: this needs no such buffer.)
+# no_buffers PERCENT: from now on, PERCENT % of the allocations of TCP's send buffers fail. This
+# tests the case that no data are in flight, so that no acknowledgment makes the sender try again.
+# (TCP can still retransmit, because a retransmission allocates no send buffer.)
 no_buffers() {
 	echo 1 >$CACHE && echo Y >$FAILSLAB/cache-filter && echo 0 >$FAILSLAB/verbose &&
 		echo N >$FAILSLAB/ignore-gfp-wait && echo 1 >$FAILSLAB/interval && echo -1 >$FAILSLAB/times &&
@@ -106,7 +107,7 @@ buffers() {
 	[ ! -e $CACHE ] || echo 0 >$CACHE
 }
 
-# The old connection without send buffers
+# Tests the old connection while it gets no send buffers
 starved() {
 	local was
 	if [ ! -e $FAILSLAB ] || [ ! -e $CACHE ]; then
@@ -165,7 +166,7 @@ stop "$HOG"
 # The server ends when its client ends
 stop "$OLD" "$OLD_SERVER"
 for dev in $DEV_A $DEV_B; do check "no queue pair is left on $dev" busywait 30 no_qps "$dev"; done
-# While its memory was above the limit, TCP may have put off the retransmission of a connection's
+# While TCP's memory was above the limit, TCP may have put off the retransmission of a connection's
 # last segment by up to 120 seconds
 check "no socket is left" busywait 150 no_more_sockets "$had" || in_a ss -tnaie | diag
 pair "afterwards: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V"

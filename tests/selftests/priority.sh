@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Which thread does the work for the requests that a process posts: the process does only the first
-# part, in its own call; no thread with a higher priority than the process does the rest. The
-# kernel's trace shows which thread does the work.
+# Checks which thread does the work for the requests that a process posts. The process does only the
+# first part of the work, in its own system call. The rest is not done by a thread with a higher
+# priority than the process. The kernel's trace shows which thread does the work.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_bench rdma
@@ -12,15 +12,16 @@ trace_events workqueue/workqueue_queue_work workqueue/workqueue_execute_start wo
 	iw_tcp/iwt_tx_batch
 two_links
 
-# Not too many requests: a slow machine must finish before the server stops waiting
+# Few requests, because a slow machine must finish before the server stops waiting
 check "traffic" traced workqueue/workqueue_queue_work -- bench_pair -o write -S 1000000 -q 4 -d 8 -t 500
 grep "\[$IWT_LINK_TYPE\]" $TRACE/trace | grep -o 'workqueue=[a-z_]*' | sort | uniq -c | diag
 check "the trace shows work of the driver" grep -q "\[$IWT_LINK_TYPE\]" $TRACE/trace
 refuse "no work of the driver has a high priority" grep -q "\[$IWT_LINK_TYPE\].*workqueue=events_highpri" $TRACE/trace
 
-# own_batches: prints how many full batches a process of iwt_bench has given to TCP one after the
-# other in its own call (the largest number), and the number of all full batches. A bottom half
-# (flag s) or a work item that runs while the process is the current task is not part of its call.
+# own_batches: prints two numbers of full batches that the driver has given to TCP: the largest
+# number, one after the other, in one system call of a process of iwt_bench, and the number of all
+# full batches. A bottom half (flag s) or a work item that runs while the process is the current
+# task is not part of the system call.
 own_batches() {
 	awk '
 		/: workqueue_execute_start: / { work[$1]++ }

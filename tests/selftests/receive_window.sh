@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The receive window on a path with a long delay: each end can announce a window as large as TCP's
-# own limits allow, and enlarges it while data arrive.
+# own limits allow, and enlarges the window while data arrive.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_bench tc ss
@@ -15,8 +15,8 @@ sample() {
 	in_net "$NS_B" ss -tiH state established sport = :18600 >>"$TMP/ss-b"
 }
 
-# most END WORD: the largest value of WORD in all samples; for wscale ("wscale:SEND,RECEIVE") the
-# second value counts
+# most END WORD: prints the largest value of WORD in all samples of END. ss prints two values for
+# wscale ("wscale:SEND,RECEIVE"): the second value is used
 most() { grep -o "\b$2:[0-9,]*" "$TMP/ss-$1" | sed 's/.*[:,]//' | sort -n | tail -n 1; }
 
 # scale_of NS: prints the scale that TCP must choose in NS for the largest window that its limits
@@ -52,8 +52,8 @@ run() {
 # grown END: do the samples show that the window has grown?
 grown() { [ "$(most "$1" rcv_ssthresh)" -gt $((512 << 10)) ] 2>/dev/null; }
 
-# flow OPERATION END: much data arrive at END (a or b); sends more if the data arrived too fast for
-# the samples
+# flow OPERATION END: tests an OPERATION whose data arrive at END (a or b). Repeats the test with
+# more messages if the data arrived so fast that the samples do not show that the window has grown.
 flow() {
 	local count
 	for count in 160 640 2560; do

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The details of a connection in "rdma -dd resource show" and ss: addresses, negotiated values,
-# amounts sent and received; which users may see them; and that nobody sees kernel addresses.
+# amounts sent and received; which users may see the addresses; and that no user sees an address of
+# kernel memory.
 . "$(dirname "$0")/../lib/begin.sh"
 
 # is VALUE COMMAND...: does COMMAND print VALUE?
@@ -33,8 +34,8 @@ disconnect() {
 }
 # marked NS: prints the established connections in namespace NS as ss shows them
 marked() { in_net "$1" ss -Htine state established "( sport = :7174 or dport = :7174 )" | tr '\n' ' '; }
-# ss_shows NS LOCAL REMOTE: does ss show a connection between these addresses, with the driver's
-# mark (tcp-ulp-iw_tcp)?
+# ss_shows NS LOCAL REMOTE: does ss, in NS, show a connection between these addresses, with the
+# driver's mark (tcp-ulp-iw_tcp)?
 ss_shows() { marked "$1" | grep -qF "$2" && marked "$1" | grep -qF "$3" && marked "$1" | grep -q tcp-ulp-iw_tcp; }
 # set_ulp: a process tries to set the driver's mark on its own socket
 set_ulp() {
@@ -104,14 +105,16 @@ fi
 # Which users see the addresses of a connection
 connect $IP_B 1000000
 ip netns add "iwt-$TAG-c" && MADE_NS+=("iwt-$TAG-c")
-# seen NS [PREFIX...]: prints how many queue pairs rdma shows with B's address in NS, run by PREFIX
+# seen NS [PREFIX...]: runs rdma in NS, by the command PREFIX, and prints how many queue pairs with
+# B's address rdma shows
 seen() { in_net "$1" "${@:2}" rdma -dd -j resource show qp link "$DEV_A" | grep -c "$IP_B:7174"; }
 nobody=(setpriv --reuid 65534 --clear-groups)
 check "in the link's namespace everybody sees the addresses" is 1 seen "$NS_A" "${nobody[@]}"
 check "in another namespace an administrator sees them" is 1 seen "iwt-$TAG-c"
 check "in another namespace a user without privileges does not see them" is 0 seen "iwt-$TAG-c" "${nobody[@]}"
-# A user opens a netlink socket, and an administrator sends the request on it: the privileges of the
-# user count. The argument is the namespace in which the user opened the socket.
+# borrowed NS: prints how many queue pairs with B's address are shown if a user opens a netlink
+# socket in NS, and an administrator sends the request on this socket. The kernel must apply the
+# privileges of the user.
 borrowed() { python3 "$IWT_LIB/borrowed.py" "$1" "$(rdma dev show "$DEV_A" | cut -d: -f1)" "$IP_B:7174"; }
 check "a user in another namespace does not see them by an administrator's request" is 0 borrowed "iwt-$TAG-c"
 check "a user in the link's namespace sees them by an administrator's request" is 1 borrowed "$NS_A"
@@ -127,7 +130,7 @@ for kind in qp cq mr; do
 done
 disconnect
 
-# Long messages: most of the time one of them is being sent
+# The messages are long, so there is usually a message of which only a part has been sent
 start in_b "$IWT_BIN/iwt_bench" -s -a $IP_B -p 7175 -m flow -o write -S 1048576 -t 3600000 >/dev/null
 SERVER=$PID
 wait_listen "$NS_B" 7175
@@ -158,8 +161,9 @@ for _ in 1 2 3 4; do
 done
 wait $asker
 
-# While a queue is destroyed, the kernel's core hides it from users, some kernels later than others.
-# The module iwt_shown asks for a queue after the device has destroyed it.
+# While a queue is destroyed, the RDMA core hides the queue from users, in some kernels later than
+# in others. The module iwt_shown requests the details of a queue after the device has destroyed the
+# queue.
 less=(prlimit --memlock=1048576:1048576 setpriv --inh-caps=-ipc_lock --bounding-set=-ipc_lock)
 shown() { cat "/sys/module/iwt_shown/parameters/$1"; }
 if ! in_b modprobe -q iwt_shown netdevice="$IF_B"; then

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Settings that last: iw_tcp-link applies all lines of /etc/iw_tcp/NETDEV.conf, or none, and names
-# the wrong ones; the examples; the completion of its arguments.
+# Tests settings that last: iw_tcp-link must apply all lines of /etc/iw_tcp/NETDEV.conf, or no line,
+# and must report the wrong lines. Also tests the examples of such files, and the completion of the
+# arguments of iw_tcp-link.
 . "$(dirname "$0")/../lib/begin.sh"
 
 FILE=/etc/iw_tcp/$IF_A.conf LINK=iwt_$IF_A
@@ -22,7 +23,7 @@ no_directory() { [ ! -e "$SETTINGS/$LINK" ]; }
 number() { in_net "$NS_A" rdma dev show "$LINK" | cut -d: -f1; }
 same_link() { [ "$(number)" = "$1" ]; }
 
-# is NAME VALUE: is this the value of the setting?
+# is NAME VALUE: is VALUE the value of the link's setting NAME?
 is() {
 	local got
 	mkdir "$SETTINGS/$LINK" || return
@@ -31,8 +32,9 @@ is() {
 	[ "$got" = "$2" ] || { echo "$1 is $got, not $2"; return 1; }
 }
 
-# bad WHAT ERROR LINE: this line, the third one of the file, makes iw_tcp-link fail with this
-# ERROR. The good lines around it change no setting, neither of a new link nor of an existing one
+# bad WHAT ERROR LINE: checks that iw_tcp-link fails with this ERROR if the third line of the file
+# is LINE. Then the good lines before and after LINE must change no setting: no new link is made,
+# and an existing link keeps its settings.
 bad() {
 	local error
 	error="^iw_tcp-link: ${FILE//./\\.}:3: $2\$"
@@ -50,7 +52,8 @@ bad() {
 	check "$1: the link can go" down
 }
 
-# names NAME...: iw_tcp-link fails and names all these places
+# names NUMBER...: does iw_tcp-link fail, and report an error for each line of the file with one of
+# these NUMBERs?
 names() {
 	local place
 	up >"$TMP/said" 2>&1 && return 1
@@ -58,7 +61,7 @@ names() {
 	for place; do grep -q "^iw_tcp-link: $FILE:$place: " "$TMP/said" || return 1; done
 }
 
-# supported: a filter that removes the default that this kernel lacks
+# supported: copies lines with settings; leaves out "polling" if this kernel does not support it
 supported() { if may_poll; then cat; else grep -v polling; fi; }
 
 two_namespaces
@@ -132,7 +135,7 @@ else
 	skip "the example of modprobe.d" "others may need the module here"
 fi
 
-# completes RESULT WORD...: bash completes the last word to these results
+# completes RESULT WORD...: does bash complete the last WORD to the words in RESULT?
 completes() {
 	local want=$1
 	shift

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The module keeps memory for framing. It frees this memory when the kernel asks for it; the
-# kernel's trace of shrinkers shows how much. This does not disturb programs that send at the same
-# time (IWT_QUICK: not tested).
+# The module keeps memory in which it has framed FPDUs. The module frees this memory when the kernel
+# needs memory; the kernel's trace of shrinkers shows how many pages. Programs that send at the same
+# time must not be disturbed (IWT_QUICK: not tested).
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_bench iwt_verify rdma
@@ -12,8 +12,8 @@ two_links
 echo 'retval > 0' >$TRACE/events/vmscan/mm_shrink_slab_end/filter
 echo 1 >$TRACE/events/vmscan/mm_shrink_slab_end/enable
 
-# given: prints how many pages the module has freed since the trace began: the last number of each
-# line of the trace
+# given: prints how many pages the module has freed since the trace began. The last number of each
+# line of the trace is a number of pages.
 given() { awk '/\[iw_tcp\]/ { n += $NF } END { print n + 0 }' $TRACE/trace; }
 shrink() { echo 2 >/proc/sys/vm/drop_caches; }
 afresh() { echo >$TRACE/trace; }
@@ -26,7 +26,7 @@ traffic() { bench_pair -o write -S 65536 -q 4 -t 300; }
 shrink
 check "traffic" traffic
 afresh
-# Memory that TCP or a reader still uses is not freed before they release it
+# Memory that TCP or a receiver still uses is freed later
 shrink_some() { shrink; gave; }
 check "the module frees memory" busywait 20 shrink_some
 echo "# $(given) pages"

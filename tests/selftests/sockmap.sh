@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A BPF program puts connections into a sockmap before the listener gets them: the device refuses
-# these connections, because sockmap uses their sockets. Without the program connections work.
+# A BPF program puts connections into a sockmap before the listener gets these connections. The
+# device must refuse the connections, because sockmap uses their sockets. When the program has been
+# detached, connections must work.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rping iwt_sockmap

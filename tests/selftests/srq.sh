@@ -43,9 +43,9 @@ subtests "server" "$TMP/server" $status
 check "the client ends well" ended "$client" || diag <"$TMP/client"
 check_no_objects 20 "$DEV_B"
 
-# share WHAT: starts a server that never ends, and its client; sets $server and $client
 more_than() { local n; n=$("${@:2}") && [ "$n" -gt "$1" ]; }
 streams() { [ "$(rdma resource show qp | grep -c "^link $DEV_B/.* comm iwt_srq")" -ge 6 ]; }
+# share WHAT: starts a server that never ends, and its client; sets $server and $client
 share() {
 	start in_b iwt_patient "$((IWT_TIME * 3))" "$IWT_BIN/iwt_srq" -s $IP_B -n 1000000000 >"$TMP/server" 2>&1
 	server=$PID

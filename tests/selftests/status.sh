@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# iw_tcp-link status: faults are made one by one. Each one is named, alone, with the section of the
-# guide, and the exit status is 1; without a fault it is 0.
+# Tests "iw_tcp-link status". The test makes one fault at a time. The command must report this
+# fault and no other fault, with the section of the guide that describes the fault, and its exit
+# status must be 1. Without a fault the exit status must be 0.
 . "$(dirname "$0")/../lib/begin.sh"
 
 LISTEN=$(dirname "$0")/../peer/listen.py
 FILE=/etc/iw_tcp/$IF_A.conf LINK=iwt_$IF_A
-# Makes a host that has booted with Secure Boot: the firmware's variable says so
+# Shell commands that make a host look as if it had booted with Secure Boot: a variable of the
+# firmware has the value 1
 SECURE="mount -t tmpfs tmpfs /sys/firmware; mkdir -p /sys/firmware/efi/efivars
 	printf '\6\0\0\0\1' >/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
@@ -16,13 +18,14 @@ want_settings
 mkdir -p /etc/iw_tcp "$TMP/bin"
 trap 'rm -f "$FILE"; cleanup' EXIT
 
-# The rights of a user without privileges, whose processes may lock 8 MiB
+# Commands that run another command as a user without privileges, whose processes may lock 8 MiB, or
+# 64 KiB
 USER_8M=(prlimit --memlock=8388608:8388608 setpriv --reuid 54321 --clear-groups --inh-caps=-all --bounding-set=-all)
 USER_64K=(prlimit --memlock=65536:65536 "${USER_8M[@]:2}")
 
-# status NS SETUP [COMMAND...]: runs iw_tcp-link status by COMMAND, in the namespace, after the
-# shell commands SETUP. These have a mount namespace of their own, so mounts do not last. The
-# output is in $TMP/status
+# status NS SETUP [COMMAND...]: runs iw_tcp-link status by COMMAND, in the namespace NS, after the
+# shell commands SETUP. All of this runs in a new mount namespace, so mounts of SETUP do not last.
+# The output is in $TMP/status
 status() {
 	local rc=0
 	# shellcheck disable=SC2016 # the variables of the inner shell
@@ -35,36 +38,39 @@ status() {
 # active NS LINK: is the link active?
 active() { in_net "$1" rdma link show "$2/1" | grep -q ' state ACTIVE '; }
 
-# says PATTERN: is there a line of the status that matches?
+# says PATTERN: does a line of the status match PATTERN?
 says() { grep -E -- "$1" "$TMP/status" || { cat "$TMP/status"; return 1; }; }
 
-# fine WHAT NS SETUP [COMMAND...]: the status finds no fault
+# fine WHAT NS SETUP [COMMAND...]: checks that the status reports no fault
 fine() {
 	check "$1: the exit status is 0" status "${@:2}"
 	check "$1: no line has a fault" not grep '^!!' "$TMP/status"
 }
 
-# one_fault RC PATTERN: the exit status is 1, and only one line has a fault, which matches
+# one_fault RC PATTERN: is RC, the exit status, 1, and is there exactly one line with a fault, and
+# does this line match PATTERN?
 one_fault() {
 	cat "$TMP/status"
 	[ "$1" = 1 ] && [ "$(grep -c '^!!' "$TMP/status")" = 1 ] && grep -Eq -- "^!!  $2 \(see [a-z]*\.rst: .*\)$" "$TMP/status"
 }
 
-# fault WHAT PATTERN NS SETUP [COMMAND...]: the status finds this fault and no other
+# fault WHAT PATTERN NS SETUP [COMMAND...]: checks that the status reports a fault that matches
+# PATTERN, and no other fault
 fault() {
 	local rc=0
 	status "${@:3}" >/dev/null || rc=$?
 	check "$1: it is named, alone" one_fault $rc "$2"
 }
 
-# program NAME TEXT: puts a program before all others; no_programs removes all of them
+# program NAME TEXT: makes a program NAME, which PATH finds first and which executes the shell
+# commands TEXT; no_programs removes all of these programs
 program() {
 	printf '#!/bin/sh\n%s\n' "$2" >"$TMP/bin/$1"
 	chmod +x "$TMP/bin/$1"
 }
 no_programs() { rm -f "$TMP"/bin/*; }
 
-# in the initial namespace, before a link exists
+# before_links: tests the status before the first link exists, with and without the module
 before_links() {
 	if ! in_laboratory; then
 		skip "a module that is not loaded" "others may need the module here"
@@ -108,8 +114,8 @@ plugin=$(echo /usr/lib*/libibverbs/libiw_tcp-rdmav*.so /usr/lib/*/libibverbs/lib
 fault "no library" "provider  there is no file libiw_tcp-rdmav.*" "$NS_A" "mount -t tmpfs tmpfs ${plugin%/*}"
 fault "a damaged library" "provider  libibverbs does not open $LINK: .*" "$NS_A" "mount --bind /dev/null $plugin"
 
-# The provider with another version of the ABI: the two numbers, minimum and maximum, are one
-# after the other in its data
+# other_abi: makes a copy of the provider, with another version of the ABI. In the data of the
+# provider, the minimum and the maximum version follow each other.
 other_abi() {
 	python3 - "$plugin" "$TMP/other.so" "$(cat /sys/class/infiniband_verbs/uverbs*/abi_version | head -n 1)" <<'END'
 import struct, sys
@@ -171,7 +177,7 @@ REFUSAL="Invalid argument" refuse "a refused setting" in_a iw_tcp-link up "$IF_A
 fault "a refused setting" "settings  $FILE:1: tos=3, but $LINK has 0" "$NS_A" :
 rm "$FILE"
 
-# listener NAME KIND ADDRESS PORT: starts a process of A that listens
+# listener NAME KIND ADDRESS PORT: starts a process in A that listens by KIND (rdma or tcp)
 listener() {
 	start nsenter --net="/run/netns/$NS_A" python3 "$LISTEN" "${@:2}" >"$TMP/listen-$1"
 	busywait "$IWT_TIME" grep -q listening "$TMP/listen-$1"
@@ -201,7 +207,7 @@ fault "a link of another namespace" "netns     mode shared: the net device of $D
 check "the link in B goes" link_del "$NS_B" "$DEV_B"
 fine "no link of another namespace" "$NS_A" :
 
-# exclusive: each link is visible in its own namespace alone
+# exclusive: sets the mode in which each link is visible only in its own namespace
 exclusive() {
 	busywait 60 rdma system set netns exclusive 2>/dev/null
 }

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The link is deleted and added again and again while connections are made in both directions:
-# first without other changes; then while processes read all files of the links in /sys, in
-# namespaces that are also created and deleted; then while the MAC address changes.
+# A's link is deleted and added again and again while B makes connections to A: first without other
+# changes; then while processes read all files of the links in /sys, in namespaces that are also
+# created and deleted; then also while the MAC address changes.
 # In the laboratory "dawdle" the driver waits at random at the places where races are possible.
 . "$(dirname "$0")/../lib/begin.sh"
 
@@ -26,8 +26,8 @@ storm() {
 	check "$1: the link is deleted and added $ROUNDS times" link_comes_and_goes
 }
 
-# readers: starts processes that read all files of the links, in this namespace and in new ones,
-# until the file "stop" exists. A file that disappears meanwhile is no error.
+# readers: starts processes that read all files of the links, in this namespace and in new
+# namespaces, until the file "stop" exists. A file that disappears meanwhile is no error.
 # shellcheck disable=SC2016
 READ='cat /sys/class/infiniband*/*/* /sys/class/infiniband/*/*/* /sys/class/infiniband/*/ports/*/* \
 	/sys/class/infiniband/*/ports/*/*/* /sys/class/infiniband/*/ports/*/*/*/* >/dev/null 2>&1'
@@ -38,7 +38,8 @@ readers() {
 	READERS+=("$PID")
 }
 
-# Changes the MAC address until the file "stop" exists. By arp_notify, A tells B the new address.
+# Changes A's MAC address until the file "stop" exists. With arp_notify, A announces each new
+# address to B.
 addresses() {
 	local i=0
 	in_net "$NS_A" sysctl -qw "net.ipv4.conf.$IF_A.arp_notify=1"

@@ -6,9 +6,9 @@
 #	torture.sh [--ip 4|6] [--time SECONDS] [--pressure] [--delay MS] [--kernel] [OPTION OF torture.py]...
 #
 # --delay: the path to the device has this delay, so that segments arrive together, and the device
-# processes them together. --kernel: each second stream has a server in the kernel (iwt_echo).
-# --pressure: TCP as a whole is short of memory, so that the device copies a part of an FPDU until
-# the rest has arrived.
+# processes these segments together. --kernel: every second stream has a server in the kernel
+# (iwt_echo). --pressure: TCP as a whole is short of memory, so that the device copies the first
+# part of an FPDU, and then waits for the rest.
 . "$(dirname "$0")/../lib/begin.sh"
 
 ip=4 seconds=20 pressure='' delay='' kernel='' options=()

@@ -6,8 +6,8 @@
 
 LOC_LEN_ERR=1 LOC_PROT_ERR=4 WR_FLUSH_ERR=5
 
-# refusals: runs the group "local" of iwt_ktest. In its tests the driver refuses a request and
-# flushes the requests after it.
+# refusals: runs the tests of the group "local" of iwt_ktest. In these tests the driver refuses a
+# request and flushes the following requests.
 refusals() { ktest local && ! grep '^not ok' $KTEST/results; }
 # tells STATUS: does the trace have an event with this status?
 tells() { grep -q "iwt_wr_error: .* status=$1\$" "$TRACE/trace"; }

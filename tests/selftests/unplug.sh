@@ -81,8 +81,8 @@ waiting() {
 	users_end "$what"
 }
 
-# Not by deletion of the namespace: it exists as long as a process is in it. Its net device can move
-# to another namespace (1 is the initial one).
+# This test does not delete the namespace, because a namespace exists as long as a process is in it.
+# But the net device can move to another namespace (1 is the initial namespace).
 waiting "netdev moved" ip -n "$NS_A" link set "$IF_A" netns 1
 ip link del "$IF_A"
 waiting "module unloaded" modprobe -r "$IWT_LINK_TYPE"

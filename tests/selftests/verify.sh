@@ -28,7 +28,8 @@ siw=()
 # shellcheck disable=SC2086
 verify_pair "verify" $IP_B "${siw[@]}" ${IWT_VERIFY_ARGS:-} -- "${siw[@]}"
 
-# Tests the checks themselves: they must notice a byte that is changed on the way
+# Tests the checks of iwt_verify: with --corrupt the client changes one byte in memory, and a check
+# must notice this
 start in_b "$IWT_BIN/iwt_verify" -s -a $IP_B 2>/dev/null
 srv=$PID
 wait_listen "$NS_B" 7472

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Memory windows: how a program binds them, which access they give to the peer, and how they end; a
-# random sequence whose results are compared with a model; and windows that end while the peer
-# writes.
+# Memory windows: how a program binds a window, which access the window gives to the peer, and how
+# the window is invalidated; a random sequence of requests, whose results are compared with a model;
+# and windows that are invalidated while the peer writes.
 # IWT_ROUNDS: steps of the random sequence; IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 

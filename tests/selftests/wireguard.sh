@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # RDMA through a VPN: a WireGuard tunnel between two hosts, with a link at each end. Verifies all
-# operations, byte by byte; the network between the hosts shows neither the startup nor data.
+# operations, byte by byte, and checks that packets between the hosts show neither the startup nor
+# data.
 # IWT_QUICK: shorter messages
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/wireguard.sh
@@ -22,7 +23,7 @@ pings() { pair "$1" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -
 two_namespaces
 wg_has || missing_all "module wireguard"
 check "a tunnel" wg_tunnel || ktap_finish
-# rdma_cm of older kernels compares link layer addresses, and WireGuard has none
+# rdma_cm of older kernels compares link layer addresses, but WireGuard has no such address
 check "a link outside" link_add "$NS_A" "$DEV_A" "$OUTER" || ktap_finish
 if gid_follows "$DEV_A"; then
 	refuse "no link on WireGuard" link_add "$NS_A" "${DEV_A}w" "$WG_A"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Zero copy: TCP refers to the consumer's memory instead of copying it.
 # tests/peer/rows_rdmap_zc.py tests how long TCP may refer to this memory.
-# IWT_QUICK: only with losses. IWT_VERIFY_ARGS: more arguments of iwt_verify, as for verify.sh.
+# IWT_QUICK: test only a path with losses. IWT_VERIFY_ARGS: arguments of iwt_verify in its first
+# run, instead of the default arguments.
 # IWT_ZC_OTHERS: other selftests to run with zero copy.
 . "$(dirname "$0")/../lib/begin.sh"
 
@@ -14,7 +15,8 @@ want_settings
 params=/sys/module/iw_tcp/parameters
 short=(--max-size 300000 --rounds 1 --no-neg --no-events --no-wr)
 
-# zerocopy WORD [CRC]: sets the settings "zerocopy" and "crc" (default: off) of both links
+# zerocopy WORD [CRC]: sets the settings "zerocopy" and "crc" (default: off) of both links. Sets
+# BEFORE to the current number of lent().
 zerocopy() {
 	set_links crc "${2:-off}"
 	set_links zerocopy "$1"
