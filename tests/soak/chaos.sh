@@ -5,7 +5,7 @@
 # an event ends a connection, TOUCHED is set to the name of the event. After that the programs may
 # end with errors, but must never show wrong data, and must leave no objects.
 
-# side: selects the host to which the event happens
+# side: selects, at random, the host to which an event happens
 side() {
 	one_of a b
 	if [ "$PICK" = a ]; then
@@ -59,7 +59,7 @@ do_carrier() {
 	must "$IF_PEER comes up" ip -n "$NS_PEER" link set "$IF_PEER" up
 }
 
-# renames the net device and renames it back, so the names of net.sh stay correct
+# Renames the net device, and gives it the old name again, so that the names of net.sh stay correct
 do_rename() {
 	local new=r$IF
 	ip -n "$NS" link set "$IF" down
@@ -77,8 +77,8 @@ do_rename_link() {
 	there "$DEV has its name again" by_name "r$DEV" rdma dev set "r$DEV" name "$DEV"
 }
 
-# Sets the MTU on both sides: there is no router that would tell one side that the other side drops
-# its long packets
+# Sets the MTU on both sides, because there is no router that would report to one side that the
+# other side drops long packets
 do_mtu() {
 	one_of 1280 1500 4000 9000
 	note "mtu $PICK"
@@ -127,7 +127,7 @@ no_links() { busywait 60 not rdma_exists "$DEV_A" && busywait 60 not rdma_exists
 
 do_kill() { kill -KILL "$VICTIM" 2>/dev/null; }
 do_kill_both() { kill -KILL "$CLI" "$SRV" 2>/dev/null; }
-# deletes a namespace with all its processes
+# Deletes a namespace, and ends all processes in this namespace
 do_ns_del() { ns_del "$NS"; }
 
 # happen: causes one event

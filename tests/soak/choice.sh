@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
-# Random choices, which the same seed repeats, and notes about them. A lane is a kind of test; lanes
-# run at the same time. Each lane makes its choices from the seed, its name and the round, in a
-# separate process. So its choices do not depend on the speed of other lanes. Do not make a choice
-# within $(...), where bash has different random numbers.
+# Random choices, which the same seed repeats, and notes about these choices. A lane is a kind of
+# test; lanes run at the same time. Each lane makes its choices from the seed, its name and the
+# round, in a separate process. So the choices of a lane do not depend on the speed of other lanes.
+# Do not make a choice within $(...), where bash has different random numbers.
 
 # seed WORD...: initialises the choices that follow
 seed() {
@@ -43,7 +43,7 @@ complain() {
 # show FILE: adds the end of a program's output to the complaint
 show() { tail -n 15 "$1" | cut -c 1-200 | sed 's/^/    /' >>"$SOAK/wrong-$LANE"; }
 
-# must WHAT COMMAND...: complains when COMMAND fails, with COMMAND's output
+# must WHAT COMMAND...: runs COMMAND; if COMMAND fails, complains about WHAT, and shows the output
 must() {
 	local what=$1 status
 	shift

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
-# The core lane, whose traffic continues through all rounds. A pair of hosts has NFS and, in each
-# direction, a connection of iwt_verify. The initial namespace has NVMe, which supports no other
-# namespace. Net devices are down for moments and lose packets, and the module is reloaded. The
-# traffic must survive this, except that connections of iwt_verify end when the module is
-# unloaded. Runs in the main process; only core_round runs in a lane.
+# The lane "core", whose traffic continues through all rounds. Between a pair of hosts there are an
+# NFS mount and, in each direction, a connection of iwt_verify. NVMe runs in the initial namespace,
+# because NVMe supports no other namespace. Net devices are down for moments and lose packets, and
+# the module is reloaded. All traffic must survive this, but before a reload the test ends
+# iwt_verify and NVMe, and starts both again afterwards. The functions of this file run in the main
+# process; only core_round runs in the process of the lane.
 
 LINK=iwts$$n RAM_MB=24 VERIFIERS=()
 
-# verifier NAME HOST PORT: starts a server in HOST, and an endless client in the other host. Both
-# poll for completions, and yield the processor to other programs.
+# verifier NAME HOST PORT: starts a server of iwt_verify in HOST (a or b), and an endless client in
+# the other host. Both programs poll for completions, and yield the processor to other programs.
 verifier() {
 	local name=$1 server=$NS_B client=$NS_A address=$IP_B options
 	[ "$2" = b ] || server=$NS_A client=$NS_B address=$IP6_A
@@ -110,7 +111,7 @@ unshare_start() {
 	NFS_SERVER=$PID
 }
 
-# core_round: causes events on the core's paths
+# core_round: causes events at the net devices and links of this lane
 core_round() {
 	local n
 	for n in 1 2 3; do
@@ -129,8 +130,8 @@ core_round() {
 	done
 }
 
-# path_lo: changes loss, delay and order of the packets on lo: those of NVMe, whose two ends are on
-# the same host
+# path_lo: changes loss, delay and order of the packets on lo. These are the packets of NVMe, whose
+# two ends are on the same host.
 path_lo() {
 	one_of "" "loss 0.5%" "delay 2ms reorder 25% 50%" "duplicate 1%"
 	note "lo: ${PICK:-no loss}"

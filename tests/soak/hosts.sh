@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
-# Makes a pair of hosts for a lane, changes the hosts, and ends their programs.
+# Makes a pair of hosts for a lane (soak.sh explains the lanes), changes the hosts, and ends their
+# programs.
 
 SETTINGS=/sys/kernel/config/iw_tcp
 
@@ -13,8 +14,8 @@ hosts() {
 	MADE_NS=() MADE_DEV=() MADE_IF=() STARTED=()
 }
 
-# patient_not NS: sets TCP to give up connections of a deleted link soon, and net devices to keep
-# their addresses while they are down
+# patient_not NS: sets sysctls in NS: TCP gives up the connections of a deleted link soon, and a net
+# device keeps its IPv6 addresses while it is down
 patient_not() {
 	in_net "$1" sysctl -qw net.ipv4.tcp_orphan_retries=1 net.ipv4.tcp_fin_timeout=2 \
 		net.ipv6.conf.all.keep_addr_on_down=1 net.ipv6.conf.default.keep_addr_on_down=1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
-# Measures, between two rounds, which resources the machine uses while only the core exists and
-# waits. A leak grows from round to round. Memory that is allocated once, or that goes up and
-# down, is no leak.
+# Measures, between two rounds, which resources the machine uses. At this time only the lane "core"
+# (core.sh) has objects, and its traffic pauses. A leak grows from round to round. Memory that is
+# allocated once, or whose amount goes up and down, is no leak.
 
 # The slab caches whose objects are counted. The kernel's count includes freed objects in the
 # processors' lists and in KASAN's quarantine; writing to "shrink" removes them first.
@@ -35,8 +35,9 @@ things() {
 	echo "references $(cat "/sys/module/$IWT_LINK_TYPE/refcnt")"
 }
 
-# KASAN stores each different call stack once, for ever, in pools of four pages. Each new place at
-# which an interrupt occurs makes another stack: 100 MB in an hour.
+# chains: prints how many KiB KASAN uses for call stacks. KASAN stores each different call stack
+# once, for ever, in pools of four pages. Each new place at which an interrupt occurs makes another
+# call stack: 100 MB in an hour.
 chains() { awk '/^pools:/ { print 16 * $2 }' /sys/kernel/debug/stackdepot/stats 2>/dev/null; }
 
 # memory: prints the used memory in KiB. A leak of less than a page is found by the number of
@@ -82,9 +83,10 @@ more() {
 CALLBACKS='kmalloc-8 2 kmalloc-16 7 kmalloc-96 2 kmalloc-512 2 kmalloc-4k 1'
 
 # growth FILE...: reads the measurements in their order, and prints each value that has grown in
-# each quarter of the run: the minimum of each quarter is above the minimum of the previous
-# quarter, and the whole growth is at least three units in four rounds. Values that go up and down
-# need more rounds.
+# each quarter of the run: the minimum of each quarter is above the minimum of the previous quarter,
+# and from the first to the last quarter the minimum has grown by at least three units in four
+# rounds. (A unit is 64 KiB of memory, 4 pages of TCP's memory, or one object.) Values that go up
+# and down are only checked after at least 24 rounds.
 growth() {
 	awk -v callbacks="$CALLBACKS" '
 		FNR == 1 { files++ }

@@ -44,8 +44,8 @@ to_end() {
 }
 
 # meanwhile: adds and deletes links in the background while the net device goes down and up, moves
-# to another namespace and back, and may be deleted. All of these commands may fail, but none may
-# hang.
+# to another namespace and back, and may be deleted. Each of these commands may fail, but no command
+# may hang.
 meanwhile() {
 	local n adder
 	(for n in 1 2 3 4 5 6; do

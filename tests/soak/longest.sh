@@ -8,7 +8,7 @@ begin iwt_longest
 only_iw_tcp "other drivers have another limit"
 two_links
 
-# Six huge pages more than the machine has
+# Reserve six more huge pages. The end of the test restores the old number.
 HUGE=/proc/sys/vm/nr_hugepages
 if [ ! -e $HUGE ]; then
 	missing_all "huge pages"

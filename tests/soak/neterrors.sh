@@ -7,8 +7,9 @@ here=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/lib/nfs.sh
 . "$here/../lib/nfs.sh"
 
-# client DIR [,OPTION]: mounts and writes; when the file DIR/unreachable exists, reads. Leaves the
-# statuses in DIR/mounted and DIR/ended. Unmounts when DIR/over exists.
+# client DIR [,OPTION]: mounts and writes, and stores the exit status in DIR/mounted. When the file
+# DIR/unreachable exists, reads, and stores the exit status in DIR/ended. Unmounts when the file
+# DIR/over exists.
 client() {
 	local dir=$1
 	. "$here/../lib/wait.sh"
@@ -64,7 +65,7 @@ without() {
 	check "the network is unreachable" unreachable
 	: >"$d/unreachable"
 	check "a read ends" busywait 120 test -s "$d/ended"
-	# ENETUNREACH is the error of open(2), EIO that of read(2)
+	# open(2) fails with ENETUNREACH, read(2) with EIO
 	check "the read ends with an error" said 'Network is unreachable|Input/output error' "$d/error" || diag <"$d/error"
 	check "the network is there again" reachable
 	check "unmounted" end_of "$d"
@@ -75,7 +76,7 @@ with() {
 	check "a mount with the option" mount_of "$d" ,fatal_neterrors=none || return
 	check "the network is unreachable once more" unreachable
 	: >"$d/unreachable"
-	# wait longer than the read without the option needed to fail
+	# TOOK is the time of without(): wait longer than a read without the option takes to fail
 	check "a read does not end" not busywait $((TOOK + 10)) test -s "$d/ended"
 	check "the network is there again" reachable
 	check "the read ends when the network is there" busywait 120 test -s "$d/ended"

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2034 # for choice.sh
 # nfs-traffic.sh DIR SEED: runs in its own mount namespace. Mounts the directory that
-# lib/nfs_roles.sh serves, writes files, reads the files and compares them, until the file
+# lib/nfs_roles.sh serves, writes files, reads the files and compares their contents, until the file
 # DIR/stop-client exists. Writes the number of the last round to DIR/nfs, and errors to
-# DIR/nfs-wrong. While DIR/pause exists, this script waits, and makes DIR/nfs-paused.
+# DIR/nfs-wrong. While the file DIR/pause exists, this script waits, and makes the file
+# DIR/nfs-paused.
 dir=$1 SOAK=$1 LANE=nfs
 shopt -s nullglob
 . "$(dirname "$0")/choice.sh"
@@ -18,8 +19,8 @@ wrong() {
 }
 
 # When the network is unreachable for a moment, newer kernels give up a mount outside the initial
-# namespace; with this option the mount waits (see neterrors.sh). Older kernels always wait, and
-# do not know the option.
+# namespace; with this option the mount waits (neterrors.sh tests this). Older kernels always wait,
+# and do not know the option.
 WAITS=,fatal_neterrors=none
 
 # mount_anew: mounts, with random sizes of requests

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
-# Runs programs between the hosts of a lane. Some programs end by themselves, and must end without
-# an error: short(). Others run until an event ends them: endless(). A server's output is in
-# $WORK/server, a client's output in $WORK/client.
+# Runs programs between the hosts of a lane (soak.sh explains the lanes). Programs of short() end by
+# themselves, and must end without an error. Programs of endless() run until an event or the test
+# ends them. A server's output is in $WORK/server, a client's output in $WORK/client.
 
 # address 4|6 A|B: sets ADDRESS to the address of a host
 address() {
@@ -81,7 +81,8 @@ short() {
 }
 
 # attached 4|6: runs iwt_attach, which has both ends in one process and on one link, and attaches
-# sockets that it used before. Tells iwt_attach which results the link's settings have.
+# sockets that it used before. The results depend on the link's settings, so this function passes
+# these settings to iwt_attach as arguments.
 attached() {
 	local status=0 cases=("$IWT_BIN/iwt_attach" cases "$DEV_A")
 	address "$1" A
@@ -96,9 +97,9 @@ attached() {
 	clean attached "$WORK/client" $status
 }
 
-# same_revision: if B's link has the MPA revision 1, sets it for A's link, too. When a link connects
-# and the responder does not know the revision of the Request, the link tries again with an older
-# one. A program that attaches its own socket can't try again.
+# same_revision: if B's link has the MPA revision 1, sets this revision for A's link, too. When a
+# link connects and the responder does not know the revision of the Request, the link tries again
+# with an older revision. A program that attaches its own socket can't try again.
 same_revision() {
 	is_set "$DEV_B" mpa_revision
 	[ "$SET" = 1 ] || return 0

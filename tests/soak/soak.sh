@@ -6,10 +6,11 @@
 #
 #	soak.sh [--time SECONDS] [--seed N] [--first ROUND] [--lanes "LANE..."] [--levels]
 #
-# In each round several lanes run at the same time: "strict" (strict.sh), "chaos1" and "chaos2"
-# (chaos.sh), "links" (links.sh) and "core" (core.sh), whose traffic continues through all rounds.
-# Between two rounds the core waits, and level.sh measures the resources in use. After some rounds
-# the module is reloaded. If a lane fails, its log is printed. --levels prints all measurements.
+# In each round several lanes, each with its own kind of test, run at the same time: "strict"
+# (strict.sh), "chaos1" and "chaos2" (chaos.sh), "links" (links.sh) and "core" (core.sh). The
+# traffic of the lane "core" continues through all rounds. Between two rounds this traffic pauses,
+# and level.sh measures the resources in use. After some rounds the module is reloaded. If a lane
+# fails, its log is printed. --levels prints all measurements.
 here=$(dirname "$(realpath "$0")")
 TIME=120 SEED=$RANDOM ROUND=1 LANES="strict chaos1 chaos2 links core" LEVELS=
 while [ $# -gt 0 ]; do
@@ -114,7 +115,7 @@ levels() {
 	fi
 }
 
-# as_before: are there no more objects than before the first link was made?
+# as_before: are there at most as many objects as before the first link was made?
 as_before() {
 	measure after
 	more "$SOAK/level.before" "$SOAK/level.after" >"$SOAK/grown"

@@ -20,7 +20,8 @@ server_begin() {
 	serve bridge
 	busywait 20 port_is 5640 yes
 }
-# speed SED-SCRIPT: sets TOOK to the microseconds to write and read a file with this mount
+# speed SED-SCRIPT: mounts by the recipe "mount", changed by SED-SCRIPT, and sets TOOK to the
+# microseconds to write and read a file
 speed() {
 	local wrote
 	cook here mount "$1" && seconds dd if="$TMP/source" of=/mnt/speed bs=1M conv=fsync && wrote=$TOOK &&

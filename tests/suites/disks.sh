@@ -7,7 +7,7 @@ MB=$(if_quick 4 32)
 LOAD=$here/disk_load.py
 LOAD_PID=
 
-# fio_all WHAT DISK: all runs of fio
+# fio_all WHAT DISK: checks DISK by all runs of fio
 fio_all() {
 	check "$1: fio: random writes of 4 KB, verified" compared $((MB / 4)) fio_verify "$2" randwrite 4k $((MB / 4))
 	check "$1: fio: random writes of 60 KB, verified" compared $MB fio_verify "$2" randwrite 60k $MB
@@ -25,7 +25,7 @@ load_begin() {
 	busywait "$IWT_TIME" test -s "$TMP/progress"
 }
 
-# done_more STEPS: has the load made as many steps?
+# done_more STEPS: has the load made at least STEPS steps since load_begin?
 done_more() { [ "$(stat -c %s "$TMP/progress")" -ge "$1" ]; }
 
 # load_goes_on: waits until the load has made a hundred more steps
@@ -40,8 +40,8 @@ load_end() {
 	return $rc
 }
 
-# beside_load DISK COMMAND...: runs COMMAND during the load. Fails unless the load continues after
-# COMMAND and all its data compare equal
+# beside_load DISK COMMAND...: runs COMMAND during the load. Fails if COMMAND fails, if the load
+# does not continue after COMMAND, or if data of the load have changed.
 beside_load() {
 	local rc=0
 	load_begin "$1" || { cat "$TMP/load"; return 1; }
@@ -49,7 +49,7 @@ beside_load() {
 	load_end && return $rc
 }
 
-# lost_for SECONDS: for this time, drops all packets to this machine's own addresses
+# lost_for SECONDS: drops all packets to this machine's own addresses, for this time
 lost_for() {
 	tc qdisc add dev lo root netem loss 100% && nap "$1" && tc qdisc del dev lo root
 }

@@ -31,11 +31,11 @@ daemon() {
 	start nsenter --target "${HOST_PID[$1]}" --net --mount --uts -- "${@:2}" >>"$TMP/daemons" 2>&1
 }
 
-# two_hosts_with_mounts: the host "server" at B, the host "client" at A, each with a link
+# two_hosts_with_mounts: starts the host "server" in B and the host "client" in A, each with a link
 two_hosts_with_mounts() { setup 1500 && host server "$NS_B" && host client "$NS_A"; }
 
-# one_machine: makes one link, with the server's address, which connects to itself. It is for
-# consumers that work only in the initial network namespace.
+# one_machine: makes one link, with the server's address, in the initial network namespace. Client
+# and server both use this link: some consumers work only in the initial network namespace.
 one_machine() { IP_A=$IP_B one_host; }
 
 # hosts_end: removes the hosts and their links

@@ -39,7 +39,8 @@ logged_in() { [ "$(cat /sys/class/iscsi_session/session*/state)" = LOGGED_IN ]; 
 
 lost() { lost_for "$1" && busywait 120 logged_in; }
 
-# through WHAT: runs discovery, login, a load and logout with the target WHAT; sets SPEED
+# through WHAT: runs discovery, login, a load and logout with the target WHAT; sets SPEED to the
+# microseconds of disk_speed
 through() {
 	local seconds
 	seconds=$(if_quick 2 20)
@@ -56,7 +57,7 @@ through() {
 	check "$1: the initiator forgets the target" iscsiadm -m node -o delete
 }
 
-# over_tcp: connects the same disk by iSCSI over TCP
+# over_tcp: connects the same disk by iSCSI over TCP; sets TOOK to the microseconds of disk_speed
 over_tcp() {
 	cook here target 's/$//' && cook here portal 's/unshare --net //;/enable_iser/d' &&
 		cook here discovery 's/-I iser/-I default/' && cook here login 's/-I iser/-I default/' &&

@@ -38,7 +38,8 @@ suite_begin() {
 # verified OCTETS: adds OCTETS to the number of compared bytes
 verified() { VERIFIED=$((VERIFIED + $1)); }
 
-# compared MB COMMAND...: runs COMMAND, which compares MB megabytes, and counts them
+# compared MB COMMAND...: runs COMMAND, which compares MB megabytes, and adds these megabytes to the
+# number of compared bytes
 compared() { "${@:2}" && verified $(($1 << 20)); }
 
 # recipe NAME: prints the commands of the recipe NAME of the page; with "", the names of all
@@ -46,10 +47,10 @@ compared() { "${@:2}" && verified $(($1 << 20)); }
 recipe() { python3 "$IWT_LIB/page.py" "$PAGE" recipe "$1"; }
 
 # as_told NAME FILE: does FILE contain the output that the page shows for the recipe NAME? Succeeds
-# if the page shows none.
+# if the page shows no output of this recipe.
 as_told() { python3 "$IWT_LIB/page.py" "$PAGE" output "$1" "$2"; }
 
-# ran NAME...: records that these recipes or commands of the page have run unchanged
+# ran NAME...: records that the suite has executed these recipes or commands of the page unchanged
 ran() { printf '%s\n' "$@" >>"$TMP/ran"; }
 
 # serve NAME [in_b]: starts the recipe of a server that stays in the foreground. The pid of the
@@ -71,7 +72,8 @@ cook() {
 
 has_run() { grep -qsxF -e "$1" "$TMP/ran"; }
 
-# look HOST: runs each of the commands in the text of the page once; they only show something
+# look HOST: runs each command in the text of the page (outside of recipes) once; these commands
+# only show something
 look() {
 	local line
 	while IFS= read -r line; do
@@ -81,7 +83,8 @@ look() {
 # commands: prints the commands in the text of the page
 commands() { python3 "$IWT_LIB/page.py" "$PAGE" commands ''; }
 
-# every_recipe: has the suite run every recipe of the page, and each command in its text?
+# every_recipe: did the suite execute every recipe of the page, and every command in the text of the
+# page?
 every_recipe() {
 	local name rc=0
 	while IFS= read -r name; do
@@ -102,7 +105,7 @@ seconds() {
 	return $rc
 }
 
-# ratio TCP-MICROSECONDS RDMA-MICROSECONDS: stores in RATIO the speed of RDMA divided by that of
+# ratio TCP-MICROSECONDS RDMA-MICROSECONDS: sets RATIO to the speed of RDMA divided by the speed of
 # TCP
 ratio() { RATIO=$(awk -v t="$1" -v r="$2" 'BEGIN { printf "%.2f", t / r }'); }
 

@@ -11,7 +11,7 @@ meet_begin() {
 # If set, the server does not end by itself: meet_commands() stops it
 ENDLESS=
 
-# server_came PORT: waits until the server listens
+# server_came PORT: waits until the server listens on PORT; if it does not, prints its output
 server_came() { wait_listen "$NS_B" "$1" || { echo "nobody listens on port $1"; cat "$TMP/server"; return 1; }; }
 
 # telling SIDE COMMAND...: runs COMMAND. In a suite that sets TELLING=1, COMMAND writes the contents
@@ -23,8 +23,9 @@ telling() {
 	LD_PRELOAD=$IWT_BIN/regions.so IWT_REGIONS=$TMP/regions-$1 "${@:2}"
 }
 
-# regions_came TO SIZE COUNT [--part]: does the memory of the side TO have COUNT messages of SIZE
-# bytes that are also in the memory of the other side, which sent them? See regions.py.
+# regions_came TO SIZE COUNT [--part]: does the memory of the side TO (client or server) contain
+# COUNT messages of SIZE bytes that are also in the memory of the other side, the sender? regions.py
+# compares the memory, and describes --part.
 regions_came() {
 	local from=client
 	[ "$1" = server ] || from=server
@@ -75,5 +76,5 @@ meet_end() {
 	check "no queue pair of the server is left" busywait 20 nothing_in "$NS_B"
 	check "the links are deleted" two_hosts_end
 }
-# nothing_in NS: has no process in NS a queue pair?
+# nothing_in NS: is there no queue pair of a process in NS?
 nothing_in() { ! in_ns "$1" rdma resource show qp | grep -q ' pid '; }

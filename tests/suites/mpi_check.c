@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * mpi_check: an MPI program that compares all data that it receives. Rank 0 exchanges messages of
- * all sizes with each other rank; all ranks call the collective operations; many messages are
- * under way at a time. Last, all ranks together compute the heat in a plate, and rank 0 computes
- * the same alone. The argument is the largest message, in bytes.
+ * all sizes with each other rank; the ranks have many messages under way at a time; all ranks
+ * call the collective operations. At the end, all ranks together compute the heat in a plate, and
+ * rank 0 compares the result with its own computation. The argument is the size of the largest
+ * message in bytes.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -109,7 +110,10 @@ static void collectives(int n)
 
 enum { WIDTH = 512, ROWS = 96, STEPS = 50 };
 
-/* Rows 1 to rows of the plate belong to this rank, the rows above and below to its neighbours. */
+/*
+ * Rows 1 to @rows of the plate belong to this rank. Row 0 belongs to the rank @up, and row @rows
+ * + 1 to the rank @down.
+ */
 static void heat(double (*t)[WIDTH], int rows, int up, int down)
 {
 	static double next[ROWS + 2][WIDTH];

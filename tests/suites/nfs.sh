@@ -52,8 +52,8 @@ read_all() {
 }
 
 # by_rdma read|write: did this mount read (or write) at least the bytes of the large file, and did
-# it use RDMA Writes (or Reads)? "xprt: rdma" counts the chunks of memory that the client offered to
-# the server for them.
+# the server use RDMA Writes (or Reads) for this? "xprt: rdma" counts the chunks of memory that the
+# client offered to the server for RDMA Writes and Reads.
 by_rdma() {
 	# shellcheck disable=SC2016
 	on client awk -v read="$([ "$1" = read ] && echo 1)" -v least=$((MB << 20)) '
@@ -64,7 +64,7 @@ by_rdma() {
 		/proc/self/mountstats
 }
 
-# version WHAT RECIPE [SED-SCRIPT]: runs all tests of files and locks with this mount
+# version WHAT RECIPE [SED-SCRIPT]: mounts by RECIPE, and runs all tests of files and locks
 version() {
 	follow "$1: mount" client "$2" "${3:-}" || return
 	check "$1: the mount uses RDMA" on client grep -q 'proto=rdma' /proc/mounts
@@ -78,7 +78,8 @@ version() {
 	check "$1: unmount" cook client umount
 }
 
-# locks: the server can't lock a range that the client has locked, until the client unlocks it
+# locks: checks that the server can't lock a range that the client has locked, until the client
+# unlocks this range
 locks() {
 	local pid
 	on client sh -c 'rm -f /run/locked; echo >/mnt/lock' || return
@@ -121,7 +122,8 @@ under_load() {
 	on server python3 "$MANY" steady-check /srv/steady 3 && return $rc
 }
 
-# more BYTES: has the writer written more than BYTES? progress: waits until it has written more
+# more BLOCKS: has the writer written more than this number of blocks? progress: waits until the
+# writer has written another block
 more() { [ "$(on client stat -c %s /run/wrote)" -gt "$1" ]; }
 progress() { busywait $((IWT_TIME * 2)) more "$(on client stat -c %s /run/wrote)"; }
 
@@ -153,8 +155,8 @@ restarts() {
 # interrupted SECONDS: sets the server's end of the veth pair down for SECONDS
 interrupted() { wire down && nap "$1" && wire up; }
 
-# speed [SED-SCRIPT]: sets TOOK to the microseconds to write and read MB megabytes with this mount:
-# the shortest time of several rounds
+# speed [SED-SCRIPT]: mounts by the recipe "mount", changed by SED-SCRIPT, and sets TOOK to the
+# microseconds to write and read MB megabytes: the shortest time of several rounds
 speed() {
 	local round best=
 	on client sh -c "head -c ${MB}M /dev/urandom >/run/source" && cook client mount "$1" || return

@@ -36,8 +36,8 @@ in_commands() { [ "$(cat /sys/kernel/config/nvmet/ports/1/param_inline_data_size
 
 # The functions *spaces are for many NVMe namespaces with different contents. Each namespace must
 # have the content of its RAM disk at the target.
-# space NUMBER: prints the block device of the namespace NUMBER. (The number in the device's name
-# may be another one.)
+# space NUMBER: prints the block device of the namespace NUMBER. (The name of this device may
+# contain another number.)
 space() {
 	local f
 	for f in /sys/block/nvme0n*/nsid; do
@@ -72,7 +72,7 @@ fewer_spaces() {
 }
 MADE=()
 
-# more_disks: makes as many RAM disks as there will be NVMe namespaces
+# more_disks: makes SPACES RAM disks, one for each NVMe namespace
 more_disks() { modprobe -r brd && cook here disk "s/rd_nr=1/rd_nr=$SPACES/" && [ -b /dev/ram$((SPACES - 1)) ]; }
 
 # same_as_target: do the host and the target, whose RAM disk is read directly, see the same data?

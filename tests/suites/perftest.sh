@@ -28,9 +28,9 @@ figures() { grep -qE '^ *[0-9]+ +[0-9]+ ' "$TMP/client"; }
 option() { sed -n "s/.* -$1 *\\([0-9]\\+\\).*/\\1/p" <<<"$2"; }
 
 # came COMMAND: is the last message of each connection in the memory of its receiver? Does not check
-# programs that measure times, because they change the received bytes themselves. With messages in
-# both directions, each end has both the received and the sent messages, so it compares twice as
-# many messages.
+# programs that measure times, because these programs change the received bytes themselves. With
+# messages in both directions (-b), the memory of each end contains the received and the sent
+# messages, so twice as many messages are compared.
 came() {
 	local size count to=server
 	case $1 in
@@ -89,9 +89,10 @@ waits_once() {
 	stop "$client" "$srv"
 	return $rc
 }
-# waits_for_ever COMMAND: the client of COMMAND must sleep in one of ten runs, as the page says; the
-# command LOOK, also of the page, shows this. On a busy machine, the server's permission to send
-# more may arrive before the client sleeps, and then the client ends.
+# waits_for_ever COMMAND: checks what the page says: the client of COMMAND sleeps and does not end.
+# The command LOOK, which is also on the page, shows that the client sleeps. On a busy machine, the
+# server's permission to send more may arrive before the client sleeps, and then the client ends. So
+# the client must sleep in one of ten runs.
 waits_for_ever() {
 	local i
 	for ((i = 0; i < 10; i++)); do

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Runs the tests of rdma-core (pyverbs) of the installed version. All must pass except those in
-# the table pyverbs.tsv, which has the reasons. Most tests connect two queue pairs with
-# ibv_modify_qp() and the number of the other queue pair, as InfiniBand does. For these tests
-# rtr.so connects the queue pairs over TCP.
+# Runs the tests of rdma-core (pyverbs) of the installed version. All tests must pass, except the
+# tests in the table pyverbs.tsv, which also has the reasons. Most tests connect two queue pairs by
+# ibv_modify_qp() with the number of the other queue pair, as for InfiniBand. For these tests rtr.so
+# connects the queue pairs over TCP.
 #
 #   pyverbs.sh [--type LINK_TYPE]
 

@@ -39,7 +39,7 @@ def read_table(path):
 
 
 class Result(unittest.TestResult):
-    """Judges each result by the table."""
+    """Compares each result with the table."""
 
     def __init__(self, table):
         super().__init__()
@@ -97,8 +97,8 @@ def load(directory):
 def main():
     directory, table, device, netdev = sys.argv[1:]
     sys.path[:0] = [os.path.dirname(directory), directory]
-    # Name the only port and the only GID: on older kernels the tests would otherwise treat this GID
-    # as empty
+    # Pass the numbers of the only port and the only GID: on older kernels the tests would otherwise
+    # treat this GID as empty
     sys.argv[1:] = ["--dev", device, "--port", "1", "--gid", "0"]
     warnings.simplefilter("ignore")
     from args_parser import parser  # pylint: disable=import-error,import-outside-toplevel

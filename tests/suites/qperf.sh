@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # qperf: the tests of Documentation/applications/qperf.rst. Two of the tests compare the results
-# of atomic operations. The others compare nothing; for them, the library regions.so saves the
-# memory of both ends, and the suite compares the last message.
+# of atomic operations. The other tests compare nothing; the library regions.so saves the memory of
+# both ends, and after the tests of bandwidth the suite compares the last message.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/meet.sh
 . "$here/meet.sh"
@@ -18,8 +18,9 @@ run() {
 	telling client qperf_run "${words[@]:1}" && cat "$TMP/qperf" && came "${words[-1]}"
 }
 
-# came TEST: is the last message in the memory of the receiver? Not checked for tests of times,
-# which change their messages, nor for rc_bi_bw, which receives into the memory that it sends.
+# came TEST: is the last message in the memory of the receiver? This is not checked for tests of
+# times, because these tests change their messages, and not for rc_bi_bw, because this test receives
+# into the memory that it sends.
 came() {
 	busywait 20 no_children "$srv"
 	case $1 in

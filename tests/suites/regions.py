@@ -33,7 +33,8 @@ def index(regions):
 
 
 def common(a, at, b, bt):
-    """Returns how many bytes of a, from the offset at on, are equal to those of b, from bt on."""
+    """Compares a, from the offset at on, with b, from the offset bt on. Returns the number of bytes
+    before the first difference."""
     most = min(len(a) - at, len(b) - bt)
     n, step = 0, most
     while step:
@@ -48,8 +49,8 @@ def common(a, at, b, bt):
 
 
 def runs(region, where):
-    """Yields the lengths of the parts of region that the other end, whose blocks are in where, has
-    as well."""
+    """Yields the lengths of the parts of region that are also in the regions of the other end. The
+    dictionary where has the blocks of the other end."""
     at = 0
     while at + BLOCK <= len(region):
         found = where.get(region[at:at + BLOCK])

@@ -19,7 +19,8 @@ server_begin() {
 }
 listens() { rdma resource show cm_id | grep -q 'LISTEN.*:5445'; }
 
-# lost SECONDS: drops all packets for this time, while a program writes; the program must go on
+# lost SECONDS: drops all packets for this time, while a program writes. Afterwards the program must
+# continue to write, and the file must have the right contents
 lost() {
 	rm -f "$TMP/progress" "$TMP/enough"
 	start python3 "$MANY" steady /mnt/steady 3 "$TMP/progress" "$TMP/enough"
@@ -31,7 +32,8 @@ lost() {
 }
 more() { [ "$(stat -c %s "$TMP/progress")" -gt "$size" ]; }
 
-# speed SED-SCRIPT: sets TOOK to the microseconds to write and read a file with this mount
+# speed SED-SCRIPT: mounts by the recipe "mount", changed by SED-SCRIPT, and sets TOOK to the
+# microseconds to write and read a file
 speed() {
 	local wrote
 	cook here mount "$1" && seconds dd if="$TMP/source" of=/mnt/speed bs=1M conv=fsync && wrote=$TOOK &&
