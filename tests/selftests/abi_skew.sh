@@ -16,7 +16,7 @@ shim=$IWT_BIN/skew.so
 # was NAME FILE: did the shim with the version NAME change a command of the program that wrote FILE?
 was() { grep -q "^# skew $1: [1-9]" "$2"; }
 
-# skewed NAME [OPTION...]: iwt_verify with a provider of version NAME at both ends
+# skewed NAME [OPTION...]: runs iwt_verify with a provider of version NAME at both ends
 skewed() {
 	local name=$1
 	shift

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Delayed startup: programs first use TCP connections themselves, then attach the sockets.
-# A driver that was built without delayed startup refuses to attach them.
+# A driver that was built without delayed startup refuses to attach sockets.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_attach python3

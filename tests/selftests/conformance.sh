@@ -30,8 +30,8 @@ one_link || { not_ok "a link"; ktap_finish; }
 in_a ethtool -K "$IF_A" tso off gso off gro off >/dev/null 2>&1
 in_b ethtool -K "$IF_B" tso off gso off gro off >/dev/null 2>&1
 
-# No tail loss probes: TCP sends a probe when no answer arrives within two round trips, which is
-# too short for a slow machine, and a probe changes the segments after it.
+# no_probes NS: switches off TCP's tail loss probes. TCP sends a probe when no answer arrives within
+# two round trips. A slow machine needs longer, and a probe changes the segments that follow.
 no_probes() { in_net "$1" sysctl -qw net.ipv4.tcp_early_retrans=0; }
 
 case $path in

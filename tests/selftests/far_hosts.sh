@@ -12,8 +12,8 @@ only_with COUNTERS
 modprobe -q tcp_diag
 MSS=1448 SAID=
 
-# sent bytes|packets: prints how many A's net device has sent. It counts a packet of many segments
-# as one packet.
+# sent bytes|packets: prints how many bytes or packets A's net device has sent. The net device
+# counts a packet of many segments as one packet.
 sent() { in_a cat "/sys/class/net/$IF_A/statistics/tx_$1"; }
 
 # sample: records the state of A's connection that ss shows now
@@ -127,9 +127,9 @@ whole_batches() {
 	echo "# $SAID"
 }
 
-# The driver keeps the buffers in which it framed messages until the peer has acknowledged their
-# data. Soon after the streams it must have freed all of them, except those that it keeps for later
-# use: for each processor, 32 buffers, and 32 pages for short messages.
+# The driver keeps the buffers in which it framed messages until the peer has acknowledged the data.
+# Soon after the streams have ended, the driver must have freed all buffers except the buffers for
+# later use: for each processor, 32 buffers, and 32 pages for short messages.
 memory_goes() {
 	local had keep
 	keep=$(($(nproc) * 32 * (32768 + $(getconf PAGESIZE)))) had=$(counter "$DEV_A" mem_txbuf)
@@ -148,7 +148,7 @@ no_more_than() { [ "$(counter "$DEV_A" mem_txbuf)" -le "$1" ]; }
 acks() { in_b cat "/sys/class/net/$IF_B/statistics/tx_packets"; }
 
 # few NAME PERCENT: sends a stream. B must send at most PERCENT acknowledgments for 100 packets,
-# because it acknowledges packets that arrive together by one acknowledgment.
+# because B acknowledges packets that arrive together by one acknowledgment.
 few() {
 	local packets acks
 	packets=$(sent packets) acks=$(acks)

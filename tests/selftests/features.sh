@@ -10,7 +10,8 @@ only_iw_tcp "features of iw_tcp"
 want_settings
 two_links
 
-# feature NAME COMMAND...: COMMAND succeeds if and only if the driver has the feature
+# feature NAME COMMAND...: checks that COMMAND succeeds if the driver has the feature NAME, and that
+# COMMAND fails if the driver lacks this feature
 feature() {
 	if has_feature "$1"; then check "with $1: ${*:2}" "${@:2}"; else refuse "without $1: ${*:2}" "${@:2}"; fi
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A hostile process runs beside two honest processes, and must not disturb these.
+# A hostile process runs beside two honest processes, and must not disturb the honest processes.
 # IWT_SEED repeats a run.
 . "$(dirname "$0")/../lib/begin.sh"
 

@@ -35,8 +35,8 @@ unlinks() {
 	MADE_DEV=()
 }
 
-# both CRC CLIENT-TYPE SERVER-TYPE: all tests with a client and a server of these types (iw_tcp or
-# siw); CRC is only for the names of the results
+# both CRC CLIENT-TYPE SERVER-TYPE: runs all tests with a client and a server of these types (iw_tcp
+# or siw); CRC is only for the names of the results
 both() {
 	local crc=$1 a=$2 b=$3 what="CRC $1, $2 connects to $3" ca=() sb=() tool
 	links "$a" "$b" || { not_ok "$what: links"; unlinks; return; }
@@ -63,12 +63,12 @@ both() {
 	unlinks
 }
 
-# octets_of_fpdu DEVICE: the average length of the FPDUs that DEVICE has sent
+# octets_of_fpdu DEVICE: prints the average length of the FPDUs that DEVICE has sent
 octets_of_fpdu() { echo $(($(counter "$1" tx_bytes) / ($(counter "$1" tx_fpdu) + 1))); }
 
-# large CLIENT-TYPE SERVER-TYPE: iw_tcp offers FPDUs longer than a segment, without CRC, as the
-# user guide describes it for siw. siw's Reply repeats the Request's flag for long FPDUs, whatever
-# siw sends itself; siw's Request does not have the flag.
+# large CLIENT-TYPE SERVER-TYPE: tests what the user guide describes for siw: iw_tcp offers FPDUs
+# longer than a segment, without CRC. siw's Reply repeats the Request's flag for long FPDUs,
+# whatever siw sends itself; siw's Request does not have the flag.
 large() {
 	local what="long FPDUs, $1 connects to $2" opts=(--max-size 70000 --rounds 1 --no-neg --no-events --no-wr)
 	local dev=$DEV_A want=-gt octets ca=(--peer-siw) sb=(--local-siw)

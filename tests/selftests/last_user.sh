@@ -9,7 +9,7 @@ begin iwt_conn
 SLOW=/sys/module/iwt_slow/parameters/us
 
 exchanged() { grep -q "^ok .*messages return" "$TMP/conns"; }
-# round NAME COMMAND...: COMMAND removes the link while rdma_cm uses it at both ends
+# round NAME COMMAND...: runs COMMAND, which removes A's link, while rdma_cm uses both links
 round() {
 	start in_b "$IWT_BIN/iwt_conn" -s -a $IP_B -b 16 -n 4 >"$TMP/server" 2>&1
 	SRV=$PID

@@ -66,7 +66,8 @@ port_named() {
 	check "$A: from port $port, after TCP" from "$port" $R1
 }
 
-# keep PORT TO: a client that keeps its connection; its pid is in PID
+# keep PORT TO: starts a client that connects from PORT to the port TO, and keeps this connection;
+# the pid of the client is in PID
 keep() {
 	start in_a "$IWT_BIN/iwt_ports" -k -r -f "$A" -b "$1" "$B" "$2" >"$TMP/kept"
 	busywait "$IWT_TIME" grep -q port "$TMP/kept"

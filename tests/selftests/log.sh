@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What the driver writes to the kernel's log: one line when a link is added, one when it is removed,
-# and a line when a user exceeds the limit of locked memory. A user who exceeds it again and again
-# must not fill the log.
+# What the driver writes to the kernel's log: one line when a link is added, one line when the link
+# is removed, and a line when a user exceeds the limit of locked memory. A user who exceeds the
+# limit again and again must not fill the log.
 . "$(dirname "$0")/../lib/begin.sh"
 
 TIMES=30

@@ -24,8 +24,9 @@ data() {
 	echo "# octets of an FPDU: ${SENT[$DEV_A]}, ${SENT[$DEV_B]}"
 }
 
-# are longer|short: are the FPDUs of both links longer, or as short, as in the first run (SHORT)? An
-# average that is a quarter longer is enough, because most messages are short.
+# are longer: are the FPDUs of both links longer than in the first run (SHORT)? are short: are they
+# as short as in the first run? An average that is a quarter longer counts as longer, because most
+# messages are short.
 are() {
 	local dev is
 	for dev in $DEV_A $DEV_B; do

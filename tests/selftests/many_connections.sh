@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Many connections at once: IWT_MANY of them (default: 500).
+# Makes many connections at once. IWT_MANY: the number of connections in the largest test (500)
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_conn

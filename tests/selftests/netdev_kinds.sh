@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Links on net devices without a link layer address (tun, WireGuard, ipip, sit), on other special
 # net devices (team, ipvlan), and in VRFs. The test verifies data, and checks that a link is deleted
-# when its net device is deleted. Links on other types of net devices are refused.
+# when its net device is deleted. Links on net devices of unsupported types are refused.
 # IWT_QUICK: rping verifies data, instead of iwt_verify
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/wireguard.sh
@@ -200,7 +200,8 @@ from() { pair "$1, from $2" 7174 "rping -s -a $3 -C 5 -V" "rping -c -I $2 -a $3 
 
 rping_to() { iwt_patient "$IWT_TIME" ip netns exec "$NS_A" rping -c -a "$1" -C 5 -V -v; }
 
-# everywhere WILDCARD ADDRESS...: a server on the wildcard address is reached at each ADDRESS
+# everywhere WILDCARD ADDRESS...: checks that clients reach a server that listens on the wildcard
+# address, at each ADDRESS
 everywhere() {
 	local ip srv
 	wait_free "$NS_B" 7174

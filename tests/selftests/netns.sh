@@ -39,9 +39,9 @@ wildcards() {
 	stop "$a" "$b" "$here"
 }
 
-# twin: makes a namespace C that looks like A to older kernels: its net device has the same ifindex,
-# MAC address and IP address. (ip runs in C, because older kernels look for the ifindex in the
-# namespace of the caller.)
+# twin: makes a namespace C that looks like A to older kernels: C's net device has the same ifindex,
+# MAC address and IP address as A's net device. (ip runs in C, because older kernels look for the
+# ifindex in the namespace of the caller.)
 twin() {
 	local index mac
 	index=$(in_a cat "/sys/class/net/$IF_A/ifindex")
@@ -63,7 +63,7 @@ unable() {
 	[ $rc -eq 255 ] || failed_itself $rc || { [ $rc -eq 124 ] && grep -q '^connect error' "$TMP/unable"; }
 }
 
-# A process cannot connect over a link of another namespace.
+# dialling: tests that a process cannot connect over a link of another namespace
 dialling() {
 	local srv
 	check "shared: a namespace like A" twin
@@ -77,8 +77,8 @@ dialling() {
 	ns_del "$NS_D"
 }
 
-# A kernel consumer connects over a link whose net device has moved to another namespace, while
-# the link is deleted
+# moving: tests a kernel consumer that connects over a link whose net device has moved to another
+# namespace, while the link is being deleted
 moving() {
 	local run
 	if ! ktest_load; then
@@ -171,7 +171,7 @@ rping_a_to_b() { pair "$1" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -
 # no_way NS: does a client in NS get no connection to B?
 no_way() { unable iwt_patient 20 ip netns exec "$1" rping -c -a $IP_B -p 7193 -C 1; }
 
-# taken_in NS PORT: waits until a socket listens on PORT
+# taken_in NS PORT: waits until a TCP socket in NS listens on PORT
 taken_in() { in_net "$1" bash "$IWT_LIB/wait.sh" "$IWT_TIME" port_is "$2" yes; }
 
 # rdma_cm listens on a new link, and on a link whose device returns to the namespace. If another

@@ -95,8 +95,8 @@ stop "$PID"
 unpinned() { grep -q "^# unpinned [1-9]" "$2" || { diag <"$2"; return 1; }; }
 
 # Other programs, with the library unpinned.so. The library makes these programs register regions
-# that are not pinned. It also changes the protection of the memory again and again; each time the
-# driver forgets the addresses of the pages.
+# that are not pinned. The library also changes the protection of the memory again and again; each
+# time the driver forgets the addresses of the pages.
 shim=$IWT_BIN/unpinned.so
 LD_PRELOAD=$shim verify_pair "verified" $IP_B --rounds 1 --max-size 20000 "${short[@]}"
 check "verified: the client's regions were not pinned" unpinned client "$TMP/client"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The setting "polling" of a link. After "off" has been written, no worker polls send queues and no
-# engine spins for an answer; with "on", both do so during the same traffic.
+# engine spins for an answer. With "on", workers poll and engines spin during the same traffic.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_bench iwt_polling rdma
@@ -84,7 +84,7 @@ cut() {
 	local n workers spins
 	n=$("$1")
 	"$2" 0 && busywait "$IWT_TIME" more_than "$n" "$1" && set_links polling off || return
-	# A worker that began before the change may still run
+	# A worker that began before polling was switched off may still run
 	goes_on 1000 || return
 	workers=$(polled) spins=$(spun) n=$("$1")
 	goes_on 5000 && is "$workers" polled && is "$spins" spun && set_links polling on || return

@@ -19,7 +19,7 @@ FAILSLAB=/sys/kernel/debug/failslab
 CACHE=/sys/kernel/slab/skbuff_fclone_cache/failslab
 trap 'normal; buffers; cleanup; settings_end 2>/dev/null' EXIT
 
-# by_turns COMMAND COMMAND: runs the commands in turn, until the test stops it
+# by_turns COMMAND COMMAND: runs the commands in turn, until the test stops this function
 by_turns() {
 	while :; do
 		"$1"
@@ -70,7 +70,8 @@ old_lives() { alive "$OLD" && alive "$OLD_SERVER" && old_moves; }
 # differ.
 old_is_right() { ! grep -Ei 'mismatch|error|fail' "$TMP/old-client" "$TMP/old-server"; }
 
-# many WHAT: makes many connections at once. Each may succeed or fail, but the client must end.
+# many WHAT: makes many connections at once. Each connection may succeed or fail, but the client
+# must end.
 many() {
 	local rc=0
 	in_a iwt_patient "$IWT_TIME" "$IWT_BIN/iwt_conn" -t 8 -c $IP_B -n 32 -r 2 >"$TMP/many" 2>&1 || rc=$?

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The owner of a queue pair. A process that only knows the number of a queue pair cannot connect it,
-# whether the owner is another process or a consumer in the kernel. The owner itself cannot connect
-# the queue pair before it is completely created.
+# The owner of a queue pair. A process that only knows the number of a queue pair cannot connect
+# this queue pair, whether the owner is another process or a consumer in the kernel. The owner
+# itself cannot connect the queue pair before the creation of the queue pair is complete.
 . "$(dirname "$0")/../lib/begin.sh"
 
 PEER=$(dirname "$0")/../peer

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Threads of one process: several threads post to the same queue pairs (by ibv_post_send and by
-# ibv_wr_*), and several threads poll one completion queue (by ibv_poll_cq and by ibv_start_poll);
-# also while the device relies on their polling.
+# ibv_wr_*), and several threads poll one completion queue (by ibv_poll_cq and by ibv_start_poll).
+# The test runs again on one processor, where the device relies on the polling of these threads.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_threads iwt_hostile rdma
@@ -20,7 +20,7 @@ start in_b "$IWT_BIN/iwt_hostile" -s $IP_B >"$TMP/peer" 2>&1
 peer=$PID
 check "the peer listens" wait_listen "$NS_B" 7474
 check "each request completes once" threads
-# If no processor is idle, only the threads' own polling makes the device process their posts
+# If no processor is idle, the device processes the posts of the threads only when the threads poll
 before=$(flushes) runs=0 since=${EPOCHREALTIME/[.,]/}
 while [ "$(flushes)" -eq "$before" ] && [ $runs -lt 10 ]; do
 	runs=$((runs + 1))

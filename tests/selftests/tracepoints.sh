@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The tracepoint of failed work requests reports failed sends and receives, each with its status,
-# but not the many requests that are flushed after them.
+# but not the many requests that are flushed after a failed request.
 . "$(dirname "$0")/../lib/begin.sh"
 
 LOC_LEN_ERR=1 LOC_PROT_ERR=4 WR_FLUSH_ERR=5

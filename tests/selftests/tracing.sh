@@ -7,7 +7,7 @@
 PAGE=$IWT_LIB/../../Documentation/tracing.rst
 PINGS=30
 
-# traffic_for SECONDS: connections of rping, one after the other
+# traffic_for SECONDS: runs clients and servers of rping, one connection after the other
 traffic_for() {
 	local end=$((SECONDS + $1))
 	while [ $SECONDS -lt $end ]; do
@@ -31,7 +31,7 @@ recipe() {
 	busywait 20 no_qps "$DEV_A"; busywait 20 no_qps "$DEV_B"
 	return $RECIPE
 }
-# has PATTERN...: the output contains each PATTERN
+# has PATTERN...: does the output contain each PATTERN?
 has() { local p; for p; do grep -qE "$p" "$TMP/out" || { echo "no $p in"; tail -n 20 "$TMP/out"; return 1; }; done; }
 # cook NAME PATTERN...: runs the recipe NAME; its output must contain each PATTERN
 cook() {

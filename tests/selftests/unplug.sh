@@ -66,7 +66,8 @@ ip -n "$NS_A" addr add $IP6_A/64 dev "$IF_A" nodad 2>/dev/null
 stop "$CLI" "$SRV"
 busywait 20 in_a ping -c 1 -W 1 $IP_B
 pair "after netdev down and up: rping" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V -v"
-# waiting WHAT COMMAND...: COMMAND removes the link while programs of all kinds use it
+# waiting WHAT COMMAND...: runs COMMAND, which removes the link, while programs use the link in all
+# ways
 waiting() {
 	local what=$1
 	shift

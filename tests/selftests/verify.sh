@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Verifies every byte of every operation, with sizes around all limits; errors; events.
-# IWT_VERIFY_ARGS: more arguments of iwt_verify (for example --max-size 67108864)
+# Verifies every byte of every operation, with sizes around all limits. Also tests errors and
+# events. IWT_VERIFY_ARGS: more arguments of iwt_verify (for example --max-size 67108864)
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rdma

@@ -68,8 +68,8 @@ nvme_stop() {
 	nvme_disconnect 60 && by_name "$LINK" rdma link delete "$LINK" && nvme_target_stop
 }
 
-# nvme_traffic SEED: endless fio, in a process of its own. The files stop-client, pause and
-# nvme-paused are like those of nfs-traffic.sh.
+# nvme_traffic SEED: runs fio again and again; the caller starts this function in a process of its
+# own. The files stop-client, pause and nvme-paused have the same meaning as for nfs-traffic.sh.
 nvme_traffic() {
 	local n=0 disk
 	seed "$1" nvme

@@ -39,7 +39,8 @@ addressed() {
 
 reachable() { in_net "$NS_A" ping -c 1 -W 1 $IP_B && in_net "$NS_A" ping -6 -c 1 -W 1 $IP6_B; }
 
-# rdma_exists LINK: searches in sysfs, which never omits a link ("rdma" may: see by_name)
+# rdma_exists LINK: searches in sysfs, which never omits a link ("rdma" may omit a link: see
+# by_name)
 rdma_exists() { [ -e "/sys/class/infiniband/$1" ]; }
 
 # by_name LINK COMMAND...: runs COMMAND, which begins with "rdma". rdma first requests the list of
@@ -100,8 +101,8 @@ hosts_down() {
 # is_set LINK NAME: sets SET to the value of LINK's setting NAME, or to "" if LINK does not exist
 is_set() { SET=; { read -r SET <"$SETTINGS/$1/$2"; } 2>/dev/null; }
 
-# at_odds CRC LINK: would a link with the setting CRC and LINK refuse to connect, because one of
-# them requires CRC and the other declines it?
+# at_odds CRC LINK: would a link with the setting CRC and LINK refuse to connect, because one link
+# requires CRC and the other link declines CRC?
 at_odds() {
 	is_set "$2" crc
 	case $1:$SET in off:required | required:off) return 0 ;; esac

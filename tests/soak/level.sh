@@ -19,8 +19,8 @@ caches() {
 	done
 } 2>/dev/null
 
-# sockets: counts the sockets of all namespaces, except those in the state TIME-WAIT, which no
-# process holds
+# sockets: counts the sockets of all namespaces, except sockets in the state TIME-WAIT, which belong
+# to no process
 sockets() {
 	awk '/^TCP:/ { for (i = 2; i < NF; i += 2) if ($i == "alloc" || $i == "mem" || $i == "orphan") print "tcp:" $i, $(i + 1) }' /proc/net/sockstat
 }
@@ -61,9 +61,9 @@ measure() {
 }
 
 # more BEFORE AFTER: prints each kind of object whose number is larger in the file AFTER than in the
-# file BEFORE, which was measured before the first link was made. Leaves out files, namespaces
-# without a name and their sockets, because the kernel keeps some of them for NFS; growth() checks
-# these.
+# file BEFORE, which was measured before the first link was made. Leaves out memory, processes,
+# files and all slab caches except TCP and TCPv6, because the kernel keeps some of these objects,
+# for instance for NFS; growth() checks all values.
 more() {
 	awk '
 		FNR == NR { was[$1] = $2 }
@@ -76,7 +76,7 @@ more() {
 # nfsd never releases the transport for callbacks. (It releases the connection, with all objects of
 # this driver; and over TCP it releases the transport, too.) Each mount leaks 2 objects of kmalloc-8
 # and 7 of kmalloc-16 (the addresses, and names in sysfs), 2 of kmalloc-96, 2 of kmalloc-512 and one
-# of kmalloc-4k. setup_callback_client() of nfsd allocates all of them; in a kernel that is started
+# of kmalloc-4k. setup_callback_client() of nfsd allocates all these objects; in a kernel started
 # with slab_debug=U, /sys/kernel/debug/slab/*/alloc_traces shows this. growth() computes the number
 # of leaked transports from the growth of the first three caches since the first quarter of the run.
 # If the caches grow in another proportion, growth() still reports this.

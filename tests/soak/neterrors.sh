@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Tests what the user guide says about NFS in a network namespace whose network is unreachable
-# for a moment: with the mount option fatal_neterrors=none the client waits; without it the client
-# of newer kernels fails its operation with an error. (nfs-traffic.sh mounts with the option.)
+# for a moment: with the mount option fatal_neterrors=none the client waits; without this option,
+# the client of newer kernels ends its operation with an error. (nfs-traffic.sh mounts with the
+# option.)
 here=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/lib/nfs.sh
 . "$here/../lib/nfs.sh"
@@ -84,8 +85,8 @@ with() {
 	check "unmounted" end_of "$d"
 }
 
-# knows: does the kernel know the option? mount.nfs passes unknown options on; the kernel refuses
-# them before it looks for the server
+# knows: does the kernel know the option? mount.nfs passes unknown options to the kernel, and the
+# kernel refuses unknown options before it connects to the server
 knows() {
 	! ip netns exec "$NS_B" unshare -m iwt_patient 60 mount.nfs $NFS_FROM /mnt -o "${NFS_OPTIONS/20049/1},fatal_neterrors=none" 2>&1 |
 		grep -q 'incorrect mount option'

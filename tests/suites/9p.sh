@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # 9p over RDMA, as Documentation/applications/9p.rst describes it. The client is the kernel's; the
-# server is diod behind iwt_9p. Tests large and small files, and compares the speed with that of
-# TCP.
+# server is diod behind iwt_9p. Tests large and small files, and compares the speed of RDMA with the
+# speed of TCP.
 #
 # The client works only in the initial network namespace, so both ends are on one machine.
 . "$(dirname "$0")/lib.sh"

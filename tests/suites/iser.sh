@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # iSER, as Documentation/applications/iser.rst describes it. The targets are LIO and tgt, the
 # initiator is open-iscsi. Tests discovery, login, fio with verification, an interrupted path
-# under load, and logout, and compares the speed with that of iSCSI over TCP.
+# under load, and logout, and compares the speed with the speed of iSCSI over TCP.
 #
 # Target and initiator work only in the initial network namespace, so both are on one machine.
 . "$(dirname "$0")/lib.sh"

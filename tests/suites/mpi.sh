@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Open MPI over libfabric, as Documentation/applications/mpi.rst describes it: mpi_check.c runs on
 # ranks of two hosts and compares all data that it receives. mpirun starts processes on the other
-# host by ssh; here a replacement of ssh starts them in the namespaces of that host.
+# host by ssh; here a replacement of ssh starts these processes in the namespaces of that host.
 . "$(dirname "$0")/lib.sh"
 
 MORE=4

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # NFS over RDMA between two hosts, as Documentation/applications/nfs.rst describes it: versions 3,
 # 4.0 and 4.2, over IPv4 and IPv6. Tests large and small files, locks and fsync, restarts the
-# server and interrupts the path while the client writes, and compares the speed with that of NFS
-# over TCP.
+# server and interrupts the path while the client writes, and compares the speed with the speed of
+# NFS over TCP.
 . "$(dirname "$0")/lib.sh"
 
 MB=$(if_quick 4 64) FILES=$(if_quick 40 400)
@@ -44,7 +44,8 @@ server_end() {
 remount() { cook client umount && on client sh -c 'echo 3 >/proc/sys/vm/drop_caches' && cook client "$@"; }
 
 # write_all: writes a large file and many small files
-# read_all: reads these files at the client and at the server, compares them, and removes them
+# read_all: reads these files at the client and at the server, compares their contents with the
+# written data, and removes the files
 write_all() { on client python3 "$MANY" write /mnt/all 7 $MB $FILES; }
 read_all() {
 	on client python3 "$MANY" check /mnt/all 7 $MB $FILES && verified $((MB << 20)) &&

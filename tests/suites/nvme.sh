@@ -3,7 +3,7 @@
 # NVMe over RDMA, as Documentation/applications/nvme.rst describes it. Tests fio with
 # verification, several kinds of queues, data within the command, shared receive queues and many
 # namespaces; resets a controller and interrupts the path, both under load; and compares the speed
-# with that of NVMe over TCP.
+# with the speed of NVMe over TCP.
 #
 # Target and host work only in the initial network namespace, so both are on one machine.
 . "$(dirname "$0")/lib.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # SMB Direct with the kernel's server (ksmbd) and client, as Documentation/applications/smb.rst
 # describes it. Tests large and small files, fsync and an interrupted path, and compares the speed
-# with that of TCP.
+# of RDMA with the speed of TCP.
 #
 # Server and client use the initial network namespace, so both are on one machine.
 . "$(dirname "$0")/lib.sh"

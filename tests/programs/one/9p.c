@@ -28,7 +28,7 @@ static const char *server_address, *server_port;
 struct client {
 	struct rdma_cm_id *id;
 	struct ibv_mr *mr;
-	char *in, *out;	/* buffers: for DEPTH messages from the client, for one message to it */
+	char *in, *out;	/* buffers: DEPTH messages from the client, one message to the client */
 	int fd;
 };
 

@@ -24,7 +24,7 @@ static struct ibv_cq *cq;
 static struct ibv_device_attr dev;
 static struct ibv_port_attr port;
 
-/* Can a queue pair with @cap be created, and does it have at least these sizes? */
+/* Can a queue pair with @cap be created, and does it have at least the sizes in @cap? */
 static bool has_qp(struct ibv_qp_cap cap)
 {
 	struct ibv_qp_init_attr attr = { .send_cq = cq, .recv_cq = cq, .cap = cap, .qp_type = IBV_QPT_RC };

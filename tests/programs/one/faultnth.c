@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_faultnth slabs|pages MODULE N COMMAND [ARGS]: runs COMMAND, and lets one allocation of
- * slabs or of pages fail. Counted from the start of COMMAND, this is the N-th allocation, in any
- * context, that MODULE makes or that a function makes which MODULE has called. The exit status is
+ * iwt_faultnth slabs|pages MODULE N COMMAND [ARGS]: runs COMMAND, and lets the N-th allocation of
+ * slabs or of pages fail. Allocations count from the start of COMMAND and in any context, but
+ * only if MODULE, or a function that MODULE has called, makes the allocation. The exit status is
  * the status of COMMAND, plus 64 if no allocation failed and the status is less than 64. The
  * status 127 means that COMMAND could not be run; 128 means that a signal ended COMMAND, or that
  * arguments are missing.

@@ -7,8 +7,8 @@
  * the send queue. SETTING is the file of the setting "polling"; COUNTERS is the directory of the
  * link's counters.
  *
- * The test needs no second program: a worker ends when another thread is runnable on its
- * processor.
+ * No second program takes part, because a worker ends as soon as another thread is runnable on
+ * the processor of the worker.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -6,10 +6,10 @@
  *	iwt_ports -s [-w] [-r] ADDRESS PORT...
  *
  * The client opens CONNECTIONS connections (1), one after the other, and closes each before it
- * opens the next. With -t it uses TCP. With -f and -b the local end of each connection is bound
- * to that ADDRESS and PORT; -r sets SO_REUSEADDR, or RDMA_OPTION_ID_REUSEADDR. With -k the client
- * keeps the connections until a signal ends the client. The client prints "port N" for each
- * connection (for RDMA the port that rdma_cm chose). After a failure the client prints
+ * opens the next. With -t the client uses TCP. With -f and -b the local end of each connection is
+ * bound to ADDRESS and PORT; -r sets SO_REUSEADDR, or RDMA_OPTION_ID_REUSEADDR. With -k the
+ * client keeps the connections until a signal ends the client. The client prints "port N" for
+ * each connection (for RDMA the port that rdma_cm chose). After a failure the client prints
  * "error NAME" and exits with status 1.
  *
  * With -s the program is a TCP server, which closes a connection when the client has closed it.
@@ -90,7 +90,7 @@ static void by_tcp(const struct addrinfo *from, const struct addrinfo *to, bool 
 		close_first(fd);
 }
 
-/* Creates an rdma_cm_id without an event channel: its calls wait until they are complete. */
+/* Creates an rdma_cm_id without an event channel, so that functions wait for their events. */
 static struct rdma_cm_id *new_id(bool reuse)
 {
 	struct rdma_cm_id *id;

@@ -78,8 +78,9 @@ static ssize_t send_some(int fd, void *p, size_t len, int flags)
 }
 
 /*
- * Receives up to CHUNK bytes. Successive calls use successive parts of the whole buffer, because
- * RDMA, too, would write a message into memory of its length. Return: as recv(2)
+ * Receives up to CHUNK bytes. Successive calls use successive parts of a buffer that is as long
+ * as a message, because RDMA also writes a message to memory of the message's length. Return: as
+ * recv(2)
  */
 static ssize_t receive(int fd)
 {
@@ -95,7 +96,7 @@ static ssize_t receive(int fd)
 }
 
 /*
- * The bytes that the server has received since it began to measure, and its result. The server
+ * The bytes that the server has received since it began to measure, and the result. The server
  * begins to measure when it has received the first -w messages, which warm up the connections.
  */
 static struct {

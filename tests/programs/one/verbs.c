@@ -89,7 +89,7 @@ static void modify(struct ibv_qp *qp, const char *what, struct ibv_qp_attr attr,
 		printf("# %#x instead of %#x\n", remote, rights);
 }
 
-/* Attributes that iWARP does not have must be zero. They must not show memory of the kernel. */
+/* Attributes that iWARP does not have must be zero, to show no old contents of kernel memory. */
 static void nothing_else(struct ibv_qp *qp)
 {
 	bool zero = true;

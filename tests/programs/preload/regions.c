@@ -125,7 +125,7 @@ void free(void *p)
 	next(p);
 }
 
-/* Both programs of perftest use the current second as the seed of their data: vary the seed. */
+/* Both programs of perftest use the current second as a seed: make the seeds differ. */
 void srand(unsigned int seed)
 {
 	NEXT(srand)(seed ^ (unsigned int)getpid() * 2654435761u);

@@ -129,8 +129,9 @@ static int next_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 }
 
 /*
- * Sets the access flags that the program has chosen, even if there are none: without this call,
- * a connected iWARP queue pair has access flags by default. With InfiniBand it has none.
+ * Sets the access flags that the program has chosen, even if these are 0. Without this call, a
+ * connected iWARP queue pair would have access flags by default; an InfiniBand queue pair has no
+ * default.
  */
 static int state_rights(struct end *e)
 {

@@ -37,7 +37,7 @@ static void await(struct link *l, struct ibv_cq *cq, struct conn *c, struct erro
 				e->cq++;
 			else if (ev.event_type == IBV_EVENT_QP_FATAL && ev.element.qp == c->near->qp)
 				e->qp++;
-			/* an error event of the far queue pair may occur: it gets a Terminate */
+			/* the far queue pair receives a Terminate, and may also have an event */
 			else if (ev.event_type == IBV_EVENT_CQ_ERR || ev.element.qp != c->far->qp)
 				e->others++;
 			ibv_ack_async_event(&ev);

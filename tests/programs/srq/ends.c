@@ -48,8 +48,8 @@ static void nothing_behind(struct server *s, enum ibv_event_type type)
 }
 
 /*
- * Destroys a shared receive queue, of which the driver reports the limit event: an empty queue is
- * below every limit.
+ * Destroys a shared receive queue whose limit event the driver is about to report: an empty queue
+ * is below every limit.
  */
 static void end_srq(struct server *s)
 {
@@ -74,8 +74,8 @@ static void fail_qp(struct ibv_qp *qp)
 }
 
 /*
- * Destroys a queue pair, of which the driver reports an event: in the error state a queue pair
- * takes no more receives from the shared queue.
+ * Destroys a queue pair whose event the driver is about to report: in the error state a queue
+ * pair takes no more receives from the shared queue.
  */
 static void end_qp(struct server *s)
 {
@@ -93,8 +93,8 @@ static void end_qp(struct server *s)
 }
 
 /*
- * Destroys a completion queue, of which the driver reports an error: the flushed receives of a
- * queue pair overrun the completion queue.
+ * Destroys a completion queue whose error event the driver is about to report: the flushed
+ * receives of a queue pair overrun the completion queue.
  */
 static void end_cq(struct server *s)
 {

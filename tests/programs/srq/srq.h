@@ -17,7 +17,7 @@
 #include "results.h"
 
 #define CONNS		6
-#define ENDS		(3 * CONNS)	/* maximum, with the connections that are ending */
+#define ENDS		(3 * CONNS)	/* most connections, including ending connections */
 #define MSG_MAX		9000	/* bytes of the longest message */
 #define SLOTS		1024	/* receive buffers; the wr_id of a receive is its slot */
 #define PIECES		3	/* elements of a receive, with gaps between them */
@@ -34,7 +34,7 @@ enum order_op {
 /* A command of the server to a connection of the client */
 struct order {
 	uint32_t op;
-	uint32_t serial;	/* of the connection */
+	uint32_t serial;	/* number of the connection */
 	uint32_t first;		/* number of the first message */
 	uint32_t count;
 };
@@ -93,7 +93,7 @@ struct server {
 	uint32_t errors;	/* number of IBV_EVENT_SRQ_ERR */
 	uint32_t fatal;		/* number of error events of queue pairs */
 	uint32_t limit;		/* the limit that was set last */
-	bool in_order;		/* receives complete in the order of their posting */
+	bool in_order;		/* check that receives complete in the order of posting */
 	uint32_t next;		/* index in @order of the receive that completes next */
 	char wrong[200];
 

@@ -171,8 +171,8 @@ static void note_peer(struct iwt_ctx *cx, const struct message *m)
 }
 
 /*
- * Waits until the peer calls this function, too, and exchanges values with it. @mine: values for
- * the peer, or NULL. @theirs: values of the peer, or NULL. Return: 0 or -1
+ * Waits until the peer calls this function, too, and exchanges values with the peer. @mine:
+ * values for the peer, or NULL. @theirs: values of the peer, or NULL. Return: 0 or -1
  */
 int iwt_sync(struct iwt_ctx *cx, const struct iwt_sync *mine, struct iwt_sync *theirs)
 {
@@ -208,7 +208,7 @@ int iwt_verdict(struct iwt_ctx *cx, int rc)
 		if (transfer(cx, &m, false))
 			return -1;
 		if (m.type != MSG_VERDICT)
-			continue;	/* of an iwt_sync() that this side has not reached */
+			continue;	/* of iwt_sync(), which this side has not called */
 		if (!m.rc)
 			break;
 		note_peer(cx, &m);

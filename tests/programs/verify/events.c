@@ -41,7 +41,7 @@ static int send_empty(struct iwt_ctx *cx, uint64_t wr_id, unsigned int flags)
 	return 0;
 }
 
-/* Waits for an empty Read: the peer answers it after it has delivered all earlier messages. */
+/* Waits for an empty Read, which the peer answers after it has delivered all earlier messages. */
 static int read_nothing(struct iwt_ctx *cx)
 {
 	struct ibv_send_wr wr = { .wr_id = MANY + 1, .opcode = IBV_WR_RDMA_READ,

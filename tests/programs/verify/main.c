@@ -287,8 +287,8 @@ static void one_shot(struct iwt_ctx *cx, uint32_t kind, uint32_t which, uint32_t
 }
 
 /*
- * Cases with an operation that the peer does not know are run only from iw_tcp to siw. Return: is
- * @which such a case, and has it to be left out for the types of these links?
+ * Cases with an operation that the peer does not know are run only from iw_tcp to siw. Return:
+ * true if @which is such a case, and has to be left out because of the types of the links
  */
 static bool for_others(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
 {
@@ -301,7 +301,7 @@ static bool for_others(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
 
 /*
  * Some error cases are run only if both ends are iw_tcp, or if the end with iw_tcp decides the
- * result. Return: has the case to be left out?
+ * result. Return: true if the case has to be left out
  */
 static bool between_ours(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
 {

@@ -190,8 +190,8 @@ struct iwt_ctx {
 	int arena_fd;		/* file of the client's arena; -1: none */
 	struct ibv_mr *mr;
 	/* maximum number of elements, of an ordinary buffer and of the sink of a Read */
-	uint32_t dev_sge, dev_sge_rd;	/* that the local device allows */
-	uint32_t max_sge, sge_rd;	/* that both devices allow */
+	uint32_t dev_sge, dev_sge_rd;	/* allowed by the local device */
+	uint32_t max_sge, sge_rd;	/* allowed by both devices */
 	char err[IWT_ERRLEN];
 	char peer_err[IWT_ERRLEN];
 };

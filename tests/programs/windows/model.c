@@ -157,7 +157,7 @@ static void try_bind(struct bench *b, struct state *s, struct model *m)
 	uint32_t key = m->mw->rkey;
 	bool good;
 
-	/* to bind a bound window of type 2 is an error: try this only in one of ten cases */
+	/* a bound window of type 2 cannot be bound again: try this only in one of ten cases */
 	if (m->mw->type == IBV_MW_TYPE_2 && m->bound && chance(90))
 		return;
 	n.area = chance(90) ? (m->pd ? 4 : (int)below(2)) : (int)below(REGIONS);

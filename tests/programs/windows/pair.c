@@ -107,9 +107,9 @@ void near_post(struct bench *b, int i, const struct request *r)
 }
 
 /*
- * Posts one request and waits for its effect. For this purpose the function also posts an empty
- * Read, which completes when the peer has placed the Write or received the Send before the Read.
- * Return: the status of the request, or of the Read if the request has succeeded
+ * Posts one request and waits for its effect. For this purpose the function posts an empty Read
+ * behind the request. When the Read is complete, the peer has placed the data of a Write, or has
+ * received a Send. Return: the status of the request, or of the Read if the request has succeeded
  */
 enum ibv_wc_status near_do(struct bench *b, int i, const struct request *r)
 {

@@ -24,7 +24,7 @@ enum way { REBIND, INVALIDATE, DEALLOC, DEREGISTER };
 struct race {
 	struct bench *b;
 	enum way way;
-	_Atomic uint32_t rkey;	/* key for the peer, 0 to end its thread */
+	_Atomic uint32_t rkey;	/* key for the peer; 0 ends the thread of the peer */
 	_Atomic uint32_t done;	/* completed Writes and Reads; some may not have arrived yet */
 	_Atomic bool failed;
 	uint64_t base;		/* remote address of the beginning of the window */
@@ -38,7 +38,7 @@ static uint64_t now_ms(void)
 	return t.tv_sec * 1000ULL + t.tv_nsec / 1000000;
 }
 
-/* The thread of the peer. It writes and reads with the key @r->rkey until a request fails. */
+/* The thread of the peer: writes and reads with @r->rkey, until it is 0 or a request fails. */
 static void *fire(void *arg)
 {
 	struct race *r = arg;

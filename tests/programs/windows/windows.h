@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * iwt_windows: tests memory windows. One process has both ends of each connection. The windows
- * belong to the far end, and the near end accesses them.
+ * belong to the far end, and the near end accesses memory through the windows.
  */
 #ifndef WINDOWS_H
 #define WINDOWS_H
