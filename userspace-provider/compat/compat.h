@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The provider is written for the newest libibverbs. This header supplies the parts that older
- * versions of libibverbs lack. The snippets in probes/ determine which parts are missing: the build
- * never compares versions. release/patches removes all uses of this header in the patches for
- * rdma-core.
+ * versions of libibverbs lack. The snippets in probes/ determine which parts are missing: the
+ * build never compares versions. release/patches removes all uses of this header in the patches
+ * for rdma-core.
  */
 #ifndef IW_TCP_COMPAT_H
 #define IW_TCP_COMPAT_H
