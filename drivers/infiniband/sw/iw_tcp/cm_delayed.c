@@ -166,8 +166,9 @@ static int delayed_send_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 	if (err)
 		goto err_let_go;
 	err = iwt_ep_accept_reply(ep, &rep, a->pd, a->pd_len);
+	/* to the process, -EBUSY and others mean that the socket is unchanged */
 	if (err)
-		return err;
+		return err == -EPROTO || err == -ETIMEDOUT ? err : -ECONNABORTED;
 	iwt_ep_step(ep, IWT_CME_ACCEPT, 0);
 	return 0;
 
@@ -245,7 +246,7 @@ static void abandon(struct iwt_ep *ep)
  * Sleeps for memory and for the lock of the socket, not for the network.
  *
  * An error before iwt_sock_keep() has succeeded leaves the socket unchanged. After a later error
- * the connection is being ended.
+ * the connection is being ended; then a responder returns -EPROTO, -ETIMEDOUT or -ECONNABORTED.
  *
  * Return: 0; -EINVAL if the queue pair is not idle, if the private data are too long, or if the
  * frames do not match; -EPROTO if a frame is wrong, or if the peer has sent bytes after its

@@ -485,9 +485,9 @@ void iwt_sock_unhook(struct iwt_sock *s)
 		iwt_sock_drop_ulp(sk);
 }
 
-/*
- * Free the object after an RCU grace period. @s: socket without callbacks, which was released or
- * given back to its process.
+/**
+ * iwt_sock_free_later() - free the object after an RCU grace period
+ * @s: socket without callbacks, which was released or given back to its process
  */
 void iwt_sock_free_later(struct iwt_sock *s)
 {

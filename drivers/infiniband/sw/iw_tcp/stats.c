@@ -72,9 +72,13 @@ void iwt_count_add(struct iwt_dev *dev, enum iwt_counter c, u64 n)
 	this_cpu_add(dev->stats->c[c], n);
 }
 
-/*
- * Allocate the counters of a device. Process context, may sleep. Return: 0 or -ENOMEM; the caller
- * calls iwt_stats_free() in either case.
+/**
+ * iwt_stats_init() - allocate the counters of a device
+ * @dev: device
+ *
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM; the caller calls iwt_stats_free() in either case.
  */
 int iwt_stats_init(struct iwt_dev *dev)
 {
