@@ -47,11 +47,10 @@ void iwt_kt_mr_free(struct kt_mr *m)
 {
 	int i;
 
-	if (!IS_ERR_OR_NULL(m->mr)) {
+	if (!IS_ERR_OR_NULL(m->mr))
 		ib_dereg_mr(m->mr);
-		ib_dma_unmap_sg(m->end->dev, m->sg, KT_PAGES,
-				DMA_BIDIRECTIONAL);
-	}
+	if (m->mr)
+		ib_dma_unmap_sg(m->end->dev, m->sg, KT_PAGES, DMA_BIDIRECTIONAL);
 	for (i = 0; i < KT_PAGES; i++)
 		if (m->page[i])
 			__free_page(m->page[i]);

@@ -19,7 +19,7 @@ void iwt_op_context(struct fuzz *f)
 	if (w->ctx[n] != w->ctx[0])
 		close(w->ctx[n]);
 	w->ctx[n] = w->ctx[0];
-	for (k = PD; k <= MW; k++)
+	for (k = PD; k <= SRQ; k++)
 		for (i = 0; i < PER_KIND; i++)
 			if (w->obj[k][i].ctx == n)
 				w->obj[k][i].live = false;

@@ -35,7 +35,7 @@ static void handle_faults(void)
 
 static bool make_arena(void)
 {
-	size_t len = RINGS + PER_KIND * 3 * RING_ROOM - ARENA;
+	size_t len = RINGS + PER_KIND * 4 * RING_ROOM - ARENA;
 
 	if (mmap((void *)ARENA, len, PROT_NONE, MAP_FIXED_NOREPLACE | MAP_NORESERVE |
 		 MAP_ANONYMOUS | MAP_PRIVATE, -1, 0) != (void *)ARENA)
@@ -117,7 +117,8 @@ static void run_threads(struct thread *t, int n)
 /* Destroys all objects. Most processes leave this to the kernel. */
 static void tidy_up(struct fuzz *f)
 {
-	static const enum kind order[] = { CM_ID, SOCKET, MW, MR, QP, CQ, PD, CHANNEL };
+	static const enum kind order[] = { CM_ID, SOCKET, MW, MR, QP, SRQ, CQ, PD, CHANNEL };
+	_Static_assert(sizeof(order) / sizeof(*order) == KINDS, "each kind has a place");
 	unsigned int i, j;
 
 	f->hot = 0;

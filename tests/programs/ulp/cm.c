@@ -53,19 +53,19 @@ static int cmd_listen(void)
 {
 	struct ulp_conn *c = conn_new(ulp_num("id", 0));
 	struct addrinfo *ai;
+	int rc;
 
 	if (!c)
 		return -1;
 	ai = resolve(ulp_str("addr"), ulp_str("port"));
 	if (!ai)
 		return -1;
-	if (rdma_create_id(c->ec, &c->id, c, RDMA_PS_TCP))
-		return ulp_err(errno, "rdma_create_id");
-	if (rdma_bind_addr(c->id, ai->ai_addr))
-		return ulp_err(errno, "rdma_bind_addr");
-	if (rdma_listen(c->id, ulp_num("backlog", 128)))
-		return ulp_err(errno, "rdma_listen");
+	rc = rdma_create_id(c->ec, &c->id, c, RDMA_PS_TCP) ? ulp_err(errno, "rdma_create_id") :
+	     rdma_bind_addr(c->id, ai->ai_addr) ? ulp_err(errno, "rdma_bind_addr") :
+	     rdma_listen(c->id, ulp_num("backlog", 128)) ? ulp_err(errno, "rdma_listen") : 0;
 	freeaddrinfo(ai);
+	if (rc)
+		return rc;
 	if (c->id->verbs)
 		ulp_ctx = c->id->verbs;
 	ulp_put(" port=%u", ntohs(rdma_get_src_port(c->id)));
@@ -91,19 +91,23 @@ static int cmd_resolve(void)
 	struct ulp_conn *c = conn_new(ulp_num("id", 0));
 	struct addrinfo *ai, *src = NULL;
 	uint64_t ms = ulp_num("ms", 30000);
+	int rc;
 
 	if (!c)
 		return -1;
 	ai = resolve(ulp_str("addr"), ulp_str("port"));
-	if (ulp_str("src"))
-		src = resolve(ulp_str("src"), NULL);
 	if (!ai)
 		return -1;
-	if (rdma_create_id(c->ec, &c->id, c, RDMA_PS_TCP))
-		return ulp_err(errno, "rdma_create_id");
-	if (rdma_resolve_addr(c->id, src ? src->ai_addr : NULL, ai->ai_addr, ms))
-		return ulp_err(errno, "rdma_resolve_addr");
+	if (ulp_str("src"))
+		src = resolve(ulp_str("src"), NULL);
+	rc = rdma_create_id(c->ec, &c->id, c, RDMA_PS_TCP) ? ulp_err(errno, "rdma_create_id") :
+	     rdma_resolve_addr(c->id, src ? src->ai_addr : NULL, ai->ai_addr, ms) ?
+	     ulp_err(errno, "rdma_resolve_addr") : 0;
+	if (src)
+		freeaddrinfo(src);
 	freeaddrinfo(ai);
+	if (rc)
+		return rc;
 	if (expect(c, RDMA_CM_EVENT_ADDR_RESOLVED))
 		return -1;
 	if (rdma_resolve_route(c->id, ms))

@@ -180,6 +180,8 @@ static int cmd_post(void)
 
 	if (!c || !c->qp)
 		return ulp_err(ENOENT, "qp");
+	if (!n)
+		return ulp_err(EINVAL, "n");
 	wr = calloc(n, sizeof(*wr));
 	if (!wr)
 		return ulp_err(ENOMEM, "n");
@@ -191,7 +193,6 @@ static int cmd_post(void)
 	}
 	for (i = 1; i < n; i++) {
 		wr[i] = wr[0];
-		wr[i].next = NULL;
 		wr[i].wr_id += i;
 		wr[i].next = NULL;
 		wr[i - 1].next = &wr[i];
