@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Containers: a program of an ordinary user runs in a container (of crun, an OCI runtime) that has
+# a network namespace with a link, and the device files of this link. Nothing else is needed; the
+# container has no capability. A container cannot use the link of another one.
+. "$(dirname "$0")/../lib/begin.sh"
+
+CM=/dev/infiniband/rdma_cm
+MANY=67108864	# a limit of locked memory that is large enough
+
+# uverbs LINK: prints the device file of a link
+uverbs() {
+	local file
+	file=$(grep -lx "$1" /sys/class/infiniband_verbs/uverbs*/ibdev) || return
+	echo "/dev/infiniband/$(basename "$(dirname "$file")")"
+}
+
+# box OPTION... COMMAND...: runs a container. The options are those of box.py.
+box() {
+	local dir
+	dir=$(mktemp -d "$TMP/box.XXXXXX") || return
+	python3 "$IWT_LIB/box.py" --root "$TMP/root" --bind "$IWT_BIN" "$@" >"$dir/config.json" || return
+	exec crun --root "$TMP/crun" --cgroup-manager=disabled run --bundle "$dir" "iwt-$TAG-${dir##*.}"
+}
+# in_box NS OPTION... COMMAND...: runs a container in a namespace
+in_box() { box --net "/run/netns/$1" "${@:2}"; }
+
+# seen NS OPTION...: prints the links that a program in the container sees
+seen() { (in_box "$@" ibv_devices) | awk 'NR > 2 { print $1 }' | paste -sd' '; }
+is() { [ "$("${@:2}")" = "$1" ] || { "${@:2}"; return 1; }; }
+
+# traffic SERVER-OPTIONS -- CLIENT-OPTIONS: rping between two containers
+traffic() {
+	local server=() rc
+	while [ "$1" != -- ]; do server+=("$1"); shift; done
+	shift
+	start in_box "$NS_B" "${server[@]}" rping -s -a $IP_B -C 20 -S 4000 -V >"$TMP/server" 2>&1
+	SERVER=$PID
+	wait_listen "$NS_B" 7174 || { stop "$SERVER"; diag <"$TMP/server"; return 1; }
+	(in_box "$NS_A" "$@" iwt_patient "$IWT_TIME" rping -c -a $IP_B -C 20 -S 4000 -V -v) >"$TMP/client" 2>&1
+	rc=$?
+	well $rc "rping -c -C 20" "$TMP/client" || { diag <"$TMP/client"; stop "$SERVER"; return 1; }
+	ended "$SERVER" >/dev/null
+	well $? "rping -s" "$TMP/server" || { diag <"$TMP/server"; return 1; }
+}
+
+containers() {
+	local a b
+	a=$(uverbs "$DEV_A") && b=$(uverbs "$DEV_B") || { not_ok "$1: device files"; return; }
+	local as=(--device "$a" --device $CM --memlock $MANY) bs=(--device "$b" --device $CM --memlock $MANY)
+	check "$1: rping between two containers" traffic "${bs[@]}" -- "${as[@]}"
+	check "$1: objects: none is left" no_objects_in "$DEV_A"
+	REFUSAL='[Cc]annot allocate memory|failed'
+	refuse "$1: too small a limit of locked memory" tried in_box "$NS_A" --device "$a" --device $CM --memlock 0 \
+		iwt_patient "$IWT_TIME" rping -c -a $IP_B -C 1
+	REFUSAL=
+	refuse "$1: without the device file of rdma_cm" tried in_box "$NS_A" --device "$a" --memlock $MANY \
+		iwt_patient "$IWT_TIME" rping -c -a $IP_B -C 1
+	refuse "$1: without the device file of the link" tried in_box "$NS_A" --device $CM --memlock $MANY \
+		iwt_patient "$IWT_TIME" ibv_devinfo
+}
+# tried COMMAND...: runs a command that may exit with status 255, which means that it failed by itself
+tried() { local rc=0; ("$@") || rc=$?; [ $rc != 255 ] || rc=1; return $rc; }
+no_objects_in() { busywait 20 no_qps "$1"; }
+
+# alone: in the mode "exclusive", a container has only its own link
+alone() {
+	local a b
+	a=$(uverbs "$DEV_A") && b=$(uverbs "$DEV_B") || return
+	check "exclusive: a container sees its own link only" is "$DEV_A" seen "$NS_A" --device "$a" --device "$b" --device $CM
+	refuse "exclusive: the device file of another container's link cannot be opened" tried in_box "$NS_A" --device "$b" \
+		python3 -c "import os; os.open('$b', os.O_RDWR)"
+	check "exclusive: the device file of the own link can be opened" tried in_box "$NS_A" --device "$a" \
+		python3 -c "import os; os.open('$a', os.O_RDWR)"
+}
+
+# removed: the administrator removes the link of a container in which a program uses it
+removed() {
+	local a b
+	a=$(uverbs "$DEV_A") && b=$(uverbs "$DEV_B") || return
+	start in_box "$NS_B" --device "$b" --device $CM --memlock $MANY rping -s -a $IP_B -C 1000000 -S 4000 >"$TMP/server" 2>&1
+	SERVER=$PID
+	wait_listen "$NS_B" 7174 || return
+	start in_box "$NS_A" --device "$a" --device $CM --memlock $MANY rping -c -a $IP_B -C 1000000 -S 4000 >"$TMP/client" 2>&1
+	CLIENT=$PID
+	busywait "$IWT_TIME" moving || return
+	in_a rdma link del "$DEV_A" || return
+	check "removed: the program in the container ends" gone "$CLIENT"
+	check "removed: its peer ends" gone "$SERVER"
+	check "removed: another link for the container" link_add "$NS_A" "$DEV_A" "$IF_A"
+	a=$(uverbs "$DEV_A")
+	check "removed: rping by the new link" traffic --device "$b" --device $CM --memlock $MANY -- --device "$a" --device $CM --memlock $MANY
+}
+moving() { [ "$(in_a rdma -j statistic show link "$DEV_A/1" | grep -o '"rx_bytes":[0-9]*' | cut -d: -f2)" -gt 1000000 ]; }
+gone() { ended "$1" >/dev/null; [ $? != 124 ]; }
+
+# The containers have the root directory of this machine
+root() { mkdir "$TMP/root" && mount --bind / "$TMP/root" && mount --make-private "$TMP/root"; }
+trap 'umount "$TMP/root" 2>/dev/null; cleanup' EXIT
+
+begin crun rping rdma python3 ibv_devices ibv_devinfo
+only_iw_tcp "containers with links of iw_tcp"
+check "a root directory" root
+# programs outside a container open this file by its name, which loads the module
+modprobe rdma_ucm
+check "the device file of rdma_cm" busywait 20 test -e $CM
+if busywait 60 rdma system set netns exclusive; then
+	two_links
+	containers exclusive
+	alone
+	removed
+	for ns in "$NS_A" "$NS_B"; do ns_del "$ns"; done
+	MADE_NS=() MADE_DEV=()
+	check "exclusive: the mode is set back to shared" busywait 70 rdma system set netns shared
+else
+	skip "exclusive mode" "there are other network namespaces"
+fi
+two_links
+containers shared
+ktap_finish
