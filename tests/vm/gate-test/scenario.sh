@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# scenario.sh NAME: causes the fault NAME, or ends in the way NAME, for gate-test/run
+# scenario.sh NAME [WORD]: gate-test/run runs this script in a laboratory. NAME is a fault, which
+# the script causes, or an action that the gate must accept, such as "rping". "clean" prints WORD.
 set -e
 
 siw_link() {
@@ -11,8 +12,8 @@ siw_link() {
 	rdma link add siw0 type siw netdev lab0
 }
 
-# crash_as NAME EXPRESSION: runs Python, as a program called NAME, to evaluate EXPRESSION; the
-# program may crash
+# crash_as NAME EXPRESSION: copies Python to a program with the name NAME, and evaluates EXPRESSION
+# in this program, which may crash. The gate ignores some crashes of programs with certain names.
 crash_as() {
 	cp "$(readlink -f "$(command -v python3)")" "/tmp/$1"
 	"/tmp/$1" -c "import ctypes, os; $2" || :
@@ -41,11 +42,11 @@ rping) # siw moves data between two namespaces
 	wait $!
 	;;
 warn | oops | leak | overrun | inversion | stuck | race) modprobe lab_fault fault="$1" ;;
-elsewhere) # with one processor there would be few races
+elsewhere) # with one processor, KCSAN might find no race
 	[ "$(nproc)" -gt 1 ]
 	modprobe lab_fault fault=elsewhere
 	;;
-namespace | slow) # a namespace that is never destroyed, or that is destroyed late
+namespace | slow) # a network namespace that is never destroyed, or that is destroyed late
 	ip netns add lab
 	ip netns exec lab modprobe lab_fault fault="$1"
 	[ "$1" = slow ] || echo 5 >/run/lab.patience

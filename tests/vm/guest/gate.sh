@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Checks a lab machine after its script has ended. Prints one status line "gate ..." for each
-# violation. The host checks the kernel's messages, because the host's copy survives a crash.
+# The gate: checks a lab machine after the script has ended. Writes a line "gate ..." to the tty
+# LAB_STATUS for each fault that it finds. The host, not this file, checks the kernel's messages,
+# because the host's copy of the messages survives a crash.
 
 # If an object still exists after this number of seconds, the gate reports the object as leaked. The
 # gate waits because objects are released slowly if several laboratories share a processor; a leaked
 # object stays for ever.
 PATIENCE=20
-# The number of seconds for network namespaces: a namespace exists until TCP gives up sending the
+# The same number for network namespaces: a namespace exists until TCP gives up sending the
 # remaining data of an ended process to a peer that no longer exists. The gate's own test
-# (gate-test) writes a shorter time into the file.
+# (gate-test) writes a shorter time into the file NS_PATIENCE_FILE.
 NS_PATIENCE=200 NS_PATIENCE_FILE=/run/lab.patience
 
 complain() { status "gate $*"; }
 
-# in_namespaces COMMAND...: runs COMMAND here and in every named network namespace
+# in_namespaces COMMAND...: runs COMMAND in the current network namespace, and then in every named
+# network namespace
 in_namespaces() {
 	local ns
 	"$@"
@@ -25,9 +27,9 @@ in_namespaces() {
 
 iwarp_devices() { in_namespaces rdma dev show | awk '/ rnic / { sub(":", "", $2); print $2 }' | sort -u; }
 
-# rdma_leaks: prints the resources in use on iWARP devices. Leaves out completion queues of kernel
-# users: the RDMA core keeps a pool of them as long as the device exists. The removal of the device
-# shows whether they leak.
+# rdma_leaks: prints the RDMA resources that still exist on iWARP devices. Of the completion queues,
+# prints only those of processes: the RDMA core keeps a pool of kernel completion queues as long as
+# the device exists. When the device is removed, the kernel reports kernel queues that leaked.
 rdma_leaks() {
 	local dev
 	for dev in $(iwarp_devices); do
@@ -39,8 +41,8 @@ rdma_leaks() {
 	done | sort -u
 }
 
-# until_empty SECONDS COMMAND: waits until COMMAND prints nothing; if it still prints something
-# after SECONDS, prints that
+# until_empty SECONDS COMMAND: runs COMMAND again and again, until COMMAND prints nothing or SECONDS
+# have passed. Prints the output of the last run.
 until_empty() {
 	local left=$(($1 * 5)) out
 	shift
@@ -101,9 +103,10 @@ gate_netdevs() {
 	done
 }
 
-# namespaces_left: prints "left" if there is a second network namespace. It may be in no list,
-# because it may have neither a name nor a process. But the RDMA core changes how namespaces share
-# devices only if there is no second namespace, so this tries the change.
+# namespaces_left: prints "left" if there is a second network namespace. A list would not show a
+# namespace that has neither a name nor a process. But the RDMA core changes how namespaces share
+# devices (exclusive or shared) only if there is no second namespace. So this function tries the
+# change.
 namespaces_left() {
 	local mode
 	for mode in exclusive shared; do
@@ -114,8 +117,9 @@ namespaces_left() {
 gate_namespaces() {
 	modprobe -q ib_core
 	rdma system show 2>/dev/null | grep -q 'netns ' || return
-	# The kernel's NFS server never releases the callback transport of a connection over RDMA.
-	# This transport holds the network namespace (tests/soak/level.sh explains this).
+	# The kernel's NFS server never releases the callback transport of a connection over RDMA
+	# (tests/soak/level.sh explains this). The transport has a reference to the network
+	# namespace, so here a remaining namespace is no fault.
 	if grep -q '^nfsd ' /proc/modules; then
 		[ -z "$(namespaces_left)" ] || status "note a network namespace lives on, as those of an NFS server do"
 		return
@@ -148,7 +152,7 @@ gate_tasks() {
 
 # gate_memory: scans for leaks after the modules have been unloaded, because then no memory of the
 # modules refers to a leaked object. gate() saves the symbol addresses of the modules before it
-# unloads them.
+# unloads the modules.
 gate_memory() {
 	local leaks=/sys/kernel/debug/kmemleak line
 	[ -e $leaks ] || return

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This module makes the fault that its parameter "fault" names, when it is loaded. The test of
- * the laboratories' gate loads it and checks that the gate reports the fault.
+ * A module that causes the fault that its parameter "fault" names, at the time when the module is
+ * loaded. It is for the test of the gate (gate-test/run), which loads the module in a laboratory.
+ * The gate must then report the fault, or must not report it (faults "elsewhere" and "slow").
  */
 #include <linux/module.h>
 #include <linux/kthread.h>
@@ -20,7 +21,7 @@ static DEFINE_MUTEX(iwt_lab_a);
 static DEFINE_MUTEX(iwt_lab_b);
 static struct task_struct *stuck;
 
-/* Acquires two locks in both orders. Only lockdep notices this. */
+/* Acquires two locks in one order, and then in the other order. Only lockdep notices this. */
 static void iwt_lab_inversion(void)
 {
 	mutex_lock(&iwt_lab_a);
@@ -34,8 +35,8 @@ static void iwt_lab_inversion(void)
 }
 
 /*
- * Writes one byte behind an object. KASAN notices this; slub_debug notices it only if the object
- * fills its slot.
+ * Writes one byte behind an object. KASAN always reports this write. slub_debug reports it only
+ * if, as here, the size of the object is the object size of its kmalloc cache.
  */
 static void iwt_lab_overrun(void)
 {
@@ -56,7 +57,7 @@ static int iwt_lab_sleep(void *unused)
 	return 0;
 }
 
-/* Two threads increment one of these counters without a lock. Only KCSAN notices this. */
+/* Two threads increment the same counter without a lock. Only KCSAN notices this. */
 static unsigned long counted, counted_elsewhere;
 
 static int iwt_lab_count(void *unused)
@@ -68,7 +69,10 @@ static int iwt_lab_count(void *unused)
 	return 0;
 }
 
-/* Its name lacks the prefix of this tree, so the race counts as one of the rest of the kernel. */
+/*
+ * The name of this function lacks the prefix "iwt_". So the gate treats the race as a race in the
+ * rest of the kernel, and does not fail the run.
+ */
 static int lab_count_elsewhere(void *unused)
 {
 	while (!kthread_should_stop()) {
@@ -78,7 +82,10 @@ static int lab_count_elsewhere(void *unused)
 	return 0;
 }
 
-/* Runs two threads that execute @count at the same time, for three seconds. */
+/*
+ * Runs two threads that execute @count at the same time, for three seconds. Return: 0, or -ENOMEM
+ * if a thread could not be created
+ */
 static int iwt_lab_race(int (*count)(void *))
 {
 	struct task_struct *task[2];
@@ -105,7 +112,10 @@ static void iwt_lab_let_go(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(let_go, iwt_lab_let_go);
 
-/* Holds a reference to the network namespace of this process, for ever or for 25 seconds. */
+/*
+ * Takes a reference to the network namespace of this process. If @for_ever is true, never drops
+ * the reference; otherwise drops it after 25 seconds.
+ */
 static void iwt_lab_keep(bool for_ever)
 {
 	kept = get_net(current->nsproxy->net_ns);
