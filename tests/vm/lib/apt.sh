@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Downloads packages of Debian releases other than the host's. Each suite has its own apt state
-# (lists, cache). The archive's address comes from the host's apt configuration.
-# SUITE:ARCHITECTURE is a suite for machines whose architecture is not the host's.
+# Downloads packages of any Debian release, whatever release the host runs. Each suite (trixie, sid
+# and so on) has a separate apt state: package lists and cache. The archive's address comes from the
+# host's apt configuration. SUITE:ARCHITECTURE is a suite for machines whose architecture is not the
+# host's.
 
 # apt_repository: prints the location of the Debian archive that this host uses
 apt_repository() {
@@ -40,7 +41,8 @@ apt_fetch_lists() {
 	mkdir -p "$dir/lists/partial" "$dir/archives/partial"
 	uri=$(apt_repository)
 	{
-		# most tests need only sources of sid; sid:ARCHITECTURE has its packages, too
+		# From sid, most tests need only source packages. The suite sid:ARCHITECTURE also
+		# has the binary packages.
 		if [ "$1" = sid ]; then
 			echo "deb-src $uri sid main"
 		else
@@ -65,14 +67,14 @@ apt_update() {
 	locked "$CACHE/apt/$1.lock" apt_fetch_lists "$1"
 }
 
-# apt_field SUITE PACKAGE FIELD: prints a field of the candidate version of PACKAGE
+# apt_field SUITE PACKAGE FIELD: prints a field of the version of PACKAGE that apt would install
 apt_field() {
 	apt_in "$1" apt-cache show --no-all-versions "$2" |
 		sed -n "s/^$3: //p;/^\$/q" || true
 }
 
-# apt_closure SUITE PATTERN PACKAGES...: prints "package=version" of PACKAGES
-# and of those of their direct and indirect dependencies that match PATTERN
+# apt_closure SUITE PATTERN PACKAGES...: prints "package=version" for each of PACKAGES, for each
+# dependency whose name matches PATTERN, for each such dependency of these dependencies, and so on
 apt_closure() {
 	local suite=$1 pattern=$2 memo; shift 2
 	memo=$CACHE/apt/$suite/closure-$(hash_of "$pattern" "$@")
@@ -97,7 +99,7 @@ apt_walk() {
 	done
 }
 
-# apt_download SUITE DIR PACKAGES...: downloads their archives into DIR
+# apt_download SUITE DIR PACKAGES...: downloads the .deb files of PACKAGES into DIR
 apt_download() {
 	local suite=$1 dir=$2; shift 2
 	(cd "$dir" && retry apt_in "$suite" apt-get download "$@")

@@ -52,9 +52,9 @@ fi
 cp /out/index/* /out/payload/usr/lib/modules/$VERSION/
 '
 
-# build_copy OUT: copies the sources to OUT/src, and prints what has changed. Objects that are in
-# the copy stay there, and objects of the tree are not copied. -O: the build changes the times of
-# directories, and this must not count as a change of a source.
+# build_copy OUT: copies the sources to OUT/src, and prints the files that have changed. Objects in
+# OUT/src stay there, and objects of the tree are not copied. -O makes rsync ignore the times of
+# directories: the build changes these times, but this is no change of a source.
 build_copy() {
 	rsync -aO --delete --itemize-changes --exclude=/.git --exclude=/build --exclude=__pycache__ \
 		--exclude='*.o' --exclude='*.gcno' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='.*.cmd' \
@@ -74,7 +74,8 @@ build_locked() {
 	echo "$KERNEL $ROOT" >"$out/built"
 }
 
-# tree_build OUT: builds for the loaded lab; on failure shows the log
+# tree_build OUT: builds in the directory OUT for the lab that lab_load has selected; on failure
+# shows the log
 tree_build() {
 	local out=$1
 	mkdir -p "$out"

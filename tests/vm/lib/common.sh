@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Messages, and the cache of prepared files (artefacts). Every script in tests/vm sources this
-# file.
+# Messages, and the cache. An artefact is a directory of the cache: a userland, a kernel or the
+# like, which is made once and then used by many runs. all.sh sources this file first.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -15,7 +15,8 @@ umask 022
 log() { printf 'vm: %s\n' "$*" >&2; }
 die() { log "error: $*"; exit 1; }
 
-# retry COMMAND...: three attempts, for commands that use the network
+# retry COMMAND...: runs COMMAND until it succeeds, at most three times; for commands that use the
+# network
 retry() {
 	local n
 	for n in 1 2 3; do
@@ -26,10 +27,10 @@ retry() {
 	return 1
 }
 
-# hash_of WORDS...: prints a short key of its arguments
+# hash_of WORDS...: prints a short hash (12 hexadecimal digits) of its arguments
 hash_of() { printf '%s\n' "$@" | sha256sum | cut -c1-12; }
 
-# file_hash FILES...: prints a short key of the files' contents
+# file_hash FILES...: prints a short hash of the files' contents
 file_hash() { cat -- "$@" | sha256sum | cut -c1-12; }
 
 # locked FILE COMMAND...: runs COMMAND while this shell holds a lock on FILE. COMMAND does not
@@ -43,7 +44,8 @@ locked() {
 	return "$rc"
 }
 
-# pin DIR: prune() does not remove DIR until this process and its children have ended
+# pin DIR: marks the artefact DIR as used now, and locks DIR, so that prune() does not remove DIR.
+# The lock ends when this process and its children, which inherit the lock, have ended.
 pin() {
 	local fd
 	exec {fd}<"$1"
@@ -51,8 +53,8 @@ pin() {
 	touch -c "$1"
 }
 
-# prune NAME KEEP: removes artefacts of NAME that were not used for two days, except the directory
-# KEEP
+# prune NAME KEEP: removes the artefacts NAME-HASH that were not used for two days. Never removes
+# the directory KEEP.
 prune() {
 	local dir fd
 	for dir in "$CACHE/$1"-????????????; do
@@ -73,8 +75,8 @@ build_artefact() {
 	mkdir "$dir.tmp"
 	log "preparing $name"
 	local start=$SECONDS
-	# A separate shell, because "set -e" has no effect inside a condition. Its output is
-	# written to a log, and the log is shown if the shell fails.
+	# Run the builder in a separate shell, because "set -e" has no effect inside a condition.
+	# The output of this shell goes to a log. If the shell fails, show the end of the log.
 	# shellcheck disable=SC2016
 	if ! bash -c '. "$1/lib/all.sh"; shift; "$@"' build "$VM_DIR" "$@" "$dir.tmp" \
 		>"$CACHE/$name.log" 2>&1 </dev/null; then
@@ -88,10 +90,10 @@ build_artefact() {
 	prune "$name" "$dir"
 }
 
-# artefact VAR NAME KEY BUILDER [ARGS]: sets VAR to the cached directory of NAME with KEY. If
-# there is no such directory, "BUILDER ARGS tempdir" fills a temporary one, which is renamed when
-# it is complete. With LAB_READY=1 nothing is built: if the directory is missing, the program ends
-# with status 3.
+# artefact VAR NAME KEY BUILDER [ARGS]: sets VAR to the artefact NAME-KEY, where KEY is a hash of
+# everything that determines the contents. If this directory is missing, runs "BUILDER ARGS DIR" to
+# fill a temporary directory DIR, and renames DIR when it is complete. With LAB_READY=1 builds
+# nothing: if the directory is missing, the program ends with status 3.
 artefact() {
 	local -n result=$1
 	local name=$2 key=$3; shift 3

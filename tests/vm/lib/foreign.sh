@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Machines whose architecture is not the host's. Their userland is unpacked, not installed,
-# because the host cannot run the machine's programs. Maintainer scripts of packages would create
-# some files; these files are copied from the userland of the same release for the host's
-# architecture. The test programs are compiled in the host-architecture userland, by a cross
+# Machines whose architecture is not the host's. The userland of such a machine is unpacked, not
+# installed, because the host cannot run the machine's programs. So the maintainer scripts of its
+# packages do not run, and the files that they would create are copied from the userland of the same
+# release for the host's architecture. The test programs are compiled in that userland, by a cross
 # compiler whose sysroot is the machine's userland. A suite of another architecture is called
 # SUITE:ARCHITECTURE.
 
 NATIVE=amd64
 
-# For each architecture: the GNU triplet, the emulator's program, the emulator's package. Without an
-# emulator, a lab uses another release's emulator (s390x), or there is no lab.
+# For each architecture: the GNU triplet, the emulator's program, the emulator's package. If the
+# emulator is missing here, lab_foreign takes it from another release (s390x), or no lab has this
+# architecture.
 declare -A FOREIGN=(
 	[arm64]="aarch64-linux-gnu qemu-system-aarch64 qemu-system-arm"
 	[s390x]="s390x-linux-gnu"
@@ -25,7 +26,7 @@ arch_of() { case $1 in *:*) echo "${1##*:}" ;; *) echo $NATIVE ;; esac; }
 # foreign_triplet ARCHITECTURE: prints the GNU triplet
 foreign_triplet() { cut -d' ' -f1 <<<"${FOREIGN[$1]}"; }
 
-# foreign_need LAB...: prints "command=package" for each command that the host needs to run the
+# foreign_need LAB...: prints "command=package" for each emulator that the host needs to run the
 # LABs
 foreign_need() {
 	local lab words
@@ -35,8 +36,8 @@ foreign_need() {
 	done
 }
 
-# foreign_root_packages SUITE: prints the packages of root_packages, except large ones and those
-# that are used only to compile
+# foreign_root_packages SUITE: prints the packages of root_packages, except large packages, packages
+# that are used only to compile, and the packages for tests/suites
 foreign_root_packages() {
 	root_packages "$1" | grep -vxE 'ccache|make|pahole|gcc(-[0-9]+)?|flex|bison|bc|pkgconf|xz-utils|bpftrace' |
 		grep -vxFf <(sed 's/#.*//' "$VM_DIR/config/packages.suites" | xargs -n1)
@@ -94,10 +95,11 @@ foreign_root() {
 		build_foreign_root "$suite" "$arch"
 }
 
-# cross_gcc SUITE ARCHITECTURE: prints the name of the compiler that builds the release's kernels
+# cross_gcc SUITE ARCHITECTURE: prints the name of the cross compiler for the release's kernels
 cross_gcc() { printf '%s-%s\n' "$(foreign_triplet "$2")" "$(root_packages "$1" | grep -xE 'gcc-[0-9]+')"; }
 
-# layer_unpack SUITE DIR "PACKAGES": unpacks PACKAGES into DIR, a layer over the suite's userland
+# layer_unpack SUITE DIR "PACKAGES": unpacks PACKAGES into DIR. in_root lays this directory (a
+# layer) over the suite's userland.
 layer_unpack() {
 	local suite=$1 dir=$2 packages=$3 deb
 	mkdir -p "$dir.debs" "$dir/usr/lib"
@@ -111,8 +113,8 @@ layer_unpack() {
 	fi
 }
 
-# build_cross SUITE GCC "PACKAGES" OUT: makes a layer in OUT/root with these packages of a cross
-# compiler; ccache knows the compiler by the name GCC
+# build_cross SUITE GCC "PACKAGES" OUT: makes a layer in OUT/root with PACKAGES, which contain the
+# cross compiler GCC, and with a link that makes ccache run when a build calls GCC
 build_cross() {
 	local suite=$1 gcc=$2 packages=$3 out=$4
 	layer_unpack "$suite" "$out/root" "$packages"
@@ -120,7 +122,7 @@ build_cross() {
 	ln -s ../../bin/ccache "$out/root/usr/lib/ccache/$gcc"
 }
 
-# build_tool SUITE "PACKAGES" OUT: makes a layer in OUT/root with these packages
+# build_tool SUITE "PACKAGES" OUT: makes a layer in OUT/root with PACKAGES
 build_tool() { layer_unpack "$1" "$3/root" "$2"; }
 
 # tool_of VAR SUITE PACKAGE: sets VAR to a directory with PACKAGE (an emulator, a checker) of a
@@ -133,8 +135,8 @@ tool_of() {
 		build_tool "$2" "$packages"
 }
 
-# cross_of VAR SUITE:ARCHITECTURE: sets VAR to the cached cross compiler and the user-mode
-# emulator
+# cross_of VAR SUITE:ARCHITECTURE: sets VAR to a directory whose root/ is a layer with the cross
+# compiler for ARCHITECTURE and with QEMU's user-mode emulators
 cross_of() {
 	local suite=${2%:*} arch=${2##*:} triplet gcc packages
 	apt_update "$suite"
@@ -156,8 +158,8 @@ build_foreign_kernel() {
 	modules=$out/tree/usr/lib/modules/$version
 	echo "$version" >"$out/version"
 	mv "$out/tree/boot/vmlinuz-$version" "$out/linux"
-	# Without vmlinux the build makes no BTF. The host's tools that make BTF would have to
-	# know the byte order of the machine.
+	# Remove vmlinux, so that the build of modules makes no BTF. The tools that make BTF run on
+	# the host, and would have to know the byte order of the machine.
 	rm -rf "$out/tree"/{boot,usr/share} "$out"/tree/usr/src/linux-headers-*/vmlinux
 	kernel_trim_modules "$modules"
 	find "$modules" -name '*.ko.xz' -print0 | xargs -0r -P2 -n64 xz -d
@@ -175,7 +177,8 @@ build_foreign_kernel() {
 	foreign_initrd "$root/root" "$out/initrd"
 }
 
-# foreign_initrd ROOT FILE: replaces the shell in the initrd FILE by that of the machine's userland
+# foreign_initrd ROOT FILE: replaces busybox in the initrd FILE by the busybox of the machine's
+# userland ROOT, because the host's busybox is a program for another architecture
 foreign_initrd() {
 	local root=$1 file=$2 dir
 	dir=$(mktemp -d)
@@ -207,8 +210,8 @@ lab_foreign() {
 	foreign_root ROOT "$userland"
 	cross_of cross "$userland"
 	if [ "$LAB_ARCH" = s390x ]; then
-		# under QEMU 7.2, Debian 12's emulator, the machine rejects every ICMP checksum as
-		# wrong
+		# Do not use QEMU 7.2, Debian 12's emulator: the emulated machine rejects the
+		# checksum of every ICMP packet as wrong.
 		tool_of emulator trixie qemu-system-s390x
 		root_of native trixie
 		export LAB_EMULATOR="$emulator/root $native/root"
@@ -219,8 +222,9 @@ lab_foreign() {
 }
 
 # boot_foreign DIR EMULATOR...: like boot_qemu, for any architecture. The terminals of the script
-# and of the status lines are virtual consoles, because every machine has them. Disks are PCI
-# devices, because every machine detects PCI devices in the order of the options.
+# and of the status lines are virtio consoles, because every type of machine supports virtio
+# consoles. The disks are PCI devices, because every type of machine detects PCI devices in the
+# order of the options.
 boot_foreign() {
 	local dir=$1 threads=single; shift
 	[ -z "${LAB_PARALLEL:-}" ] || threads=multi
@@ -242,7 +246,7 @@ boot_foreign() {
 # and is not tested
 boot_arm64() { CONSOLE=ttyAMA0 boot_foreign "$1" qemu-system-aarch64 -M virt -cpu neoverse-n1; }
 boot_s390x() {
-	# shellcheck disable=SC2016 # expanded there
+	# shellcheck disable=SC2016 # the double quotes expand LAB_NET
 	in_root "$LAB_EMULATOR" "$(declare -f boot_foreign)
 		$(declare -p CPUS LAB_MEMORY KERNEL_OPTIONS LAB_CMDLINE)
 		LAB_PARALLEL=${LAB_PARALLEL:-} LAB_NET='${LAB_NET:-}' KERNEL=/run/kernel ROOT=/run/root CONSOLE=ttyS1

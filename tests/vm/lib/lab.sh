@@ -3,18 +3,25 @@
 # The laboratories: the userland and the kernel of each laboratory.
 
 LABS="6.12 6.1 7.3 rt uml debug"
-# labs of other architectures, which are prepared only when they are named
+# labs of other architectures, which are prepared only when a command names them
 FOREIGN_LABS="arm64 arm64-16k s390x"
-# labs that only check --long uses, and core; they are prepared only when they are named
+# more labs, which are prepared only when a command names them; most are for check --long only
 MORE_LABS="7.2 cloud cloud-6.1 cloud-7.3 rt-6.1 rt-7.3 kcsan series core dawdle coverage"
-# labs that use the kernel of another lab
+# labs that use the kernel of the lab uml
 SAME_LABS="wrap untuned"
 
-# lab_load LAB: sets the variables of a laboratory. KERNEL and ROOT are the prepared artefacts,
-# VERSION is the kernel's release, LAB_KIND is the kind of emulator, LAB_MEMORY is in MiB,
-# LAB_GRACE is the number of seconds for boot and gate, LAB_LAYERS are the directories to build
-# in, LAB_CC is the compiler if it is not the usual one. LAB_CMDLINE and LAB_MAKEARGS are options
-# of kernel and make.
+# lab_load LAB: sets the variables of a laboratory, and prepares the kernel and the userland if they
+# are not in the cache.
+#   KERNEL, ROOT   the artefacts of the kernel and of the userland
+#   VERSION        the kernel's release
+#   LAB_KIND       the kind of emulator: the function boot_KIND starts the machine
+#   LAB_ARCH       Debian's name of the architecture
+#   LAB_MEMORY     the memory of the machine, in MiB
+#   LAB_GRACE      the seconds that boot and gate may take in addition to the time of the script
+#   LAB_LAYERS     the directories to build in (arguments of in_root)
+#   LAB_CC         the compiler; empty for the usual compiler
+#   LAB_CMDLINE    options of the kernel
+#   LAB_MAKEARGS   options of make
 lab_load() {
 	LAB=$1 LAB_KIND=qemu LAB_ARCH=$NATIVE LAB_LAYERS='' LAB_CC='' LAB_MEMORY=4096 LAB_GRACE=420 LAB_MAKEARGS=
 	# The emulator translates a program for the addresses that the program has. With random
@@ -36,29 +43,31 @@ lab_load() {
 		;;
 	6.1) stock_kernel KERNEL 6.1 bookworm amd64 bookworm; root_of ROOT bookworm ;;
 	uml) lab_uml uml uml.config ;;
-	# the driver's counters begin shortly before their wrap (proto/first.h); tests learn how
-	# far before from a variable
+	# The driver's counters begin 24 steps before they wrap (proto/first.h). The kernel passes
+	# the variable IWT_BEFORE_WRAP to the tests, which need this number.
 	wrap)
 		lab_uml uml uml.config
 		LAB_MAKEARGS+=" KCFLAGS=-DIWT_BEFORE_WRAP=24" LAB_CMDLINE='IWT_BEFORE_WRAP=24'
 		;;
-	# the driver is built without sock_tune.c and delayed startup, and the tests know this
+	# The driver is built without sock_tune.c and without delayed startup. The kernel passes the
+	# variable IWT_WITHOUT to the tests, which skip these features.
 	untuned)
 		lab_uml uml uml.config
 		LAB_MAKEARGS+=" IWT_WITHOUT=TUNE,DELAYED" LAB_CMDLINE='IWT_WITHOUT=TUNE,DELAYED'
 		;;
-	# less memory makes the scan for leaks shorter
+	# a machine with less memory (LAB_MEMORY) needs less time for kmemleak's scan
 	debug | dawdle | coverage)
 		if [ "$LAB" = coverage ]; then
 			lab_uml coverage "uml.config debug.config coverage.config"
 		else
 			lab_uml debug "uml.config debug.config"
 		fi
-		# only the driver is built differently; the kernel is that of the lab debug
+		# the lab dawdle has the kernel of the lab debug; only the driver is built
+		# differently
 		[ "$LAB" != dawdle ] || LAB_MAKEARGS="$LAB_MAKEARGS IWT_DAWDLE=1"
 		LAB_MEMORY=1536 LAB_GRACE=900
-		# an hour of the soak test makes more different call stacks than KASAN's default
-		# depot holds
+		# one hour of the soak test makes more different call stacks than the kernel's stack
+		# depot stores by default (KASAN saves call stacks there)
 		LAB_CMDLINE='stack_depot_max_pools=32767'
 		;;
 	arm64) lab_foreign trixie arm64 trixie:arm64 ;;
@@ -73,16 +82,18 @@ lab_load() {
 	LAB_LAYERS=${LAB_LAYERS:-$ROOT/root}
 }
 
-# lab_uml KERNEL FRAGMENTS: sets the variables of lab_load for a User-Mode Linux
+# lab_uml NAME FRAGMENTS: sets the variables of lab_load for a User-Mode Linux with the kernel NAME,
+# which is configured with the files FRAGMENTS of tests/vm/config
 lab_uml() {
 	LAB_KIND=uml LAB_CMDLINE='' LAB_MAKEARGS=ARCH=um
 	uml_kernel KERNEL "$1" trixie-backports trixie "$2"
 	root_of ROOT trixie
 }
 
-# KCSAN delays a processor at a memory access and watches whether another processor accesses the
-# same memory. So the emulator's processors must run at the same time. The delay must be longer
-# than on real hardware, because the other emulated processor is slow, too.
+# lab_kcsan: sets the variables of lab_load for the kernel with KCSAN. KCSAN delays a processor at a
+# memory access and watches whether another processor accesses the same memory. So the emulator's
+# processors must run at the same time. The delay must be longer than on real hardware, because the
+# other emulated processor is slow, too.
 lab_kcsan() {
 	kcsan_kernel KERNEL kcsan trixie-backports trixie
 	root_of ROOT trixie

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Boots a prepared lab with the files of one run, and determines the exit status of the run. The
-# run's directory contains payload.tar. The machine writes console (the kernel's messages) and
-# status (lines from guest/init) into it.
+# run's directory contains payload.tar. The machine writes two files into this directory: console
+# (the kernel's messages) and status (lines from guest/init).
 
 CPUS=${LAB_CPUS:-2}
 MACHINE_PID=
@@ -20,14 +20,16 @@ KERNEL_OPTIONS='quiet panic=-1 oops=panic'
 # the peer.
 ICOUNT_CMDLINE='kfence.sample_interval=0 nowatchdog rcupdate.rcu_cpu_stall_suppress=1 sysctl.kernel.hung_task_timeout_secs=0'
 
-# boot_KIND DIR: executes the emulator, which writes the script's output to its standard output.
-# The emulator does not modify the disk images, so several labs can use them at the same time. By
-# default one thread of QEMU runs both processors in turn. With one thread for each processor, a
+# boot_KIND DIR: executes the emulator for the run's directory DIR. The emulator writes the script's
+# output to the standard output. It does not modify the disk images, so several labs can use them at
+# the same time.
+#
+# By default one thread of QEMU runs all processors in turn. With one thread for each processor, a
 # processor may still execute an old translation of code in which the other processor has set and
 # removed a breakpoint; the kernel then meets a breakpoint that it no longer knows. But with one
 # thread, a process that polls for another process waits some milliseconds each time. So
 # LAB_PARALLEL=1 selects a thread for each processor. The processor type has no CMPXCHG16B
-# instruction (tests/programs/one/flags.c gives the reason).
+# instruction, because QEMU 7.2 emulates the instruction wrongly (tests/programs/one/flags.c).
 boot_qemu() {
 	local dir=$1 threads=single accel cmdline=$LAB_CMDLINE smp=$CPUS idle=off
 	[ -z "${LAB_PARALLEL:-}" ] || threads=multi
@@ -51,9 +53,9 @@ boot_qemu() {
 		-drive "file=$dir/payload.tar,if=virtio,format=raw,snapshot=on,file.locking=off"
 }
 
-# With LAB_PIN=1 each processor of a User-Mode Linux is bound to one processor of the host,
-# together with the processes that start on it. Then a system call causes a context switch on one
-# host processor and does not have to wake up another one.
+# With LAB_PIN=1 each processor of a User-Mode Linux is bound to one processor of the host, together
+# with the host processes that this processor starts. Then a system call causes a context switch on
+# one host processor, and does not have to wake up another host processor.
 UML_PIN='
 pin() {
 	local cpu=0 tid all=()
@@ -73,7 +75,9 @@ boot_uml() {
 	options+=" ubd0=cow0,/run/root/root.img ubd1=cow1,/run/kernel/modules.img ubd2=cow2,payload.tar"
 	options+=" con=null con0=null,fd:3 con1=fd:0,fd:1 con2=null,fd:4"
 	options+=" $KERNEL_OPTIONS $LAB_CMDLINE LAB_IO=tty1 LAB_STATUS=tty2 LAB_MHZ=$mhz"
-	# the kernel must not be process 1 of its namespace, because no signal can kill process 1
+	# "exit" makes bash start the kernel as a new process, instead of replacing itself by the
+	# kernel. Otherwise the kernel would be process 1 of its namespace, and no signal from this
+	# namespace could kill it.
 	[ -z "${LAB_PIN:-}" ] || pin="$UML_PIN pin $CPUS >pins 2>&1 & "
 	in_root "$ROOT/root" "cd /run/lab; $pin/run/kernel/linux $options 3>>console 4>>status; exit \$?" \
 		"$dir:/run/lab" "$KERNEL:/run/kernel" "$ROOT:/run/root"
@@ -93,10 +97,11 @@ all_messages() {
 	tr -d '\r' <"$1/console" | awk 'started; /lab: the script starts/ { started = 1 }'
 }
 
-# messages DIR: like all_messages, without data races outside this tree's code
+# messages DIR: like all_messages, but without the reports of data races outside this tree's code
 messages() { all_messages "$1" | without_races_elsewhere; }
 
-# tell_races DIR: prints how many data races messages() leaves out, and their functions
+# tell_races DIR: prints the number of the reports that messages() leaves out, and for each kind of
+# race its functions
 tell_races() {
 	local races count title
 	races=$(all_messages "$1" | races_elsewhere)
@@ -105,9 +110,9 @@ tell_races() {
 	while IFS=$'\t' read -r count title; do log "  $count x $title"; done <<<"$races"
 }
 
-# crashes DIR: prints the programs that a signal ended with a core dump. qperf and the programs of
-# perftest crash through faults of their own (they access freed memory). Such a crash is ignored,
-# unless it happened in this tree's library.
+# crashes DIR: prints the programs that a signal ended with a core dump. Leaves out segmentation
+# faults of qperf and of perftest's programs in their own code or in other libraries, because these
+# programs access freed memory; does not leave out a fault in this tree's library.
 crashes() {
 	messages "$1" | awk '
 		match($0, /\[[0-9]+\]:? (segfault at|general protection fault ip:)/) {
@@ -129,10 +134,11 @@ crashes() {
 
 # Two warnings of the kernel that are ignored, because this tree does not cause them:
 # 1. The kernel warns when it cannot allocate memory for a module's trace event. iwt_faults makes
-#    allocations fail while the module is loaded. It cannot reliably leave out the trace events,
-#    because the number of allocations before the module's own ones varies a little.
-# 2. For sessions with a shared receive queue, ib_srpt releases a cache that was never allocated.
-#    The kernel warns once, with every kind of device.
+#    allocations fail while the module is loaded. iwt_faults cannot reliably skip the
+#    allocations for trace events, because the number of allocations before the module's own
+#    allocations varies a little.
+# 2. For a session with a shared receive queue, the SRP target warns once in srpt_cache_put(). This
+#    does not depend on the RDMA driver.
 SPARED='WARNING: kernel/trace/trace_events\.c:[0-9]+ at .*: iwt_faults/[0-9]+'
 SPARED+='|WARNING: .*/ib_srpt\.c:[0-9]+ (at )?srpt_cache_put\+'
 
@@ -156,7 +162,8 @@ tell_first() {
 	cat "$1/first" >&2
 }
 
-# keep_coverage DIR: copies the coverage data of the lab "coverage" to the file LAB_COVERAGE
+# keep_coverage DIR: writes the counters that the lab "coverage" has printed to a new file in the
+# directory LAB_COVERAGE (a .tar.gz archive). Does nothing if this variable is not set.
 keep_coverage() {
 	[ -n "${LAB_COVERAGE:-}" ] && grep -q '^coverage ' "$1/lines" || return 0
 	mkdir -p "$LAB_COVERAGE"
@@ -167,7 +174,8 @@ keep_coverage() {
 # script_began DIR: did the machine start the script?
 script_began() { grep -q '^start' "$1/status" && grep -q 'lab: the script starts' "$1/console"; }
 
-# judge DIR TIME: prints everything that is wrong, and returns the exit status of the run
+# judge DIR TIME: prints everything that went wrong in the run, and returns the exit status of the
+# run (README, "run"). TIME, the limit of the script in seconds, is only for a message.
 judge() {
 	local dir=$1 time=$2 rc bad
 	tr -d '\r' <"$dir/status" >"$dir/lines" 2>/dev/null || :>"$dir/lines"
@@ -210,10 +218,12 @@ judge() {
 	return "$rc"
 }
 
-# machine_once DIR TIME: boots the machine and waits for its end. "timeout" puts the machine into
-# a separate process group, so that one signal ends all its processes. If the machine reads from
-# the terminal, it needs a session of its own; the scheduler then treats the session as a separate
-# group. LAB_NETNS is the open file of the network namespace in which the emulator runs.
+# machine_once DIR TIME: boots the machine and waits for its end, at most TIME + LAB_GRACE seconds.
+# Sets MACHINE_RC to the emulator's status, or to 124 after that time. "timeout" puts the machine
+# into a separate process group, so that one signal ends all its processes. A background process
+# group cannot read from the terminal of its session; so if standard input is a terminal, "setsid"
+# starts the machine in a new session. LAB_NETNS is the number of an open file: the network
+# namespace in which the emulator runs.
 machine_once() {
 	local dir=$1 time=$2 session='' net=()
 	: >"$dir/console"; : >"$dir/status"; : >"$dir/emulator"
@@ -230,9 +240,10 @@ machine_once() {
 	MACHINE_PID=
 }
 
-# machine_run DIR TIME: boots the machine, waits for its end and judges the run. A kernel patches
-# its own code while it boots. So with LAB_PARALLEL=1 about one boot in ten fails at an unknown
-# breakpoint (see boot_qemu), and the machine is booted again.
+# machine_run DIR TIME: boots the machine, waits for its end and returns the exit status of the run.
+# A kernel patches its own code while it boots. So with LAB_PARALLEL=1 about one boot in ten fails
+# at an unknown breakpoint (the comment at boot_qemu explains this). The machine is then booted
+# again, up to three times.
 machine_run() {
 	local dir=$1 tries=1 rc=0
 	[ -z "${LAB_PARALLEL:-}" ] || tries=4

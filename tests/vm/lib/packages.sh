@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Builds the Debian packages of this tree: makes the clean root file systems for the build, and
-# the source packages. For tests/packages.
+# Builds the Debian packages of this tree, for tests/packages and release/: makes the source
+# packages, and the clean root file systems in which the packages are built.
 
 # shellcheck disable=SC2034,SC2153 # for the other files
 PACKAGES=$TREE/build/packages
 
 # The suffix that marks a release in the version of its packages
 declare -A RELEASE=([bookworm]=deb12u1 [trixie]=deb13u1)
-# The number after the upstream version, in the versions of packages
+# Debian's revision number, which is after the upstream version in the versions of packages
 REVISION=1
 
-# release SUITE: prints the suffix; ends the program if there are no packages for SUITE
+# release SUITE: prints the suffix of SUITE; ends the program if there are no packages for SUITE
 release() {
 	[ -n "${RELEASE[$1]:-}" ] || die "no packages for $1, only for ${!RELEASE[*]}"
 	printf '%s\n' "${RELEASE[$1]}"
@@ -39,8 +39,8 @@ build_package_root() {
 	retry root_install "$suite" "apt-utils,build-essential,debhelper,dh-dkms,fakeroot,libibverbs-dev,lintian,python3,python3-sphinx" "$out/root"
 }
 
-# package_root VAR SUITE: sets VAR to a clean root with the packages' build dependencies,
-# apt-ftparchive and lintian
+# package_root VAR SUITE: sets VAR to the artefact of a clean root file system of SUITE, with the
+# packages' build dependencies, apt-ftparchive and lintian. The file system is in root/.
 package_root() {
 	artefact "$1" "packages-$2" "$(hash_of "$2" "$(declare -f build_package_root root_install)")" \
 		build_package_root "$2"
@@ -53,7 +53,7 @@ build_bare_root() {
 		"$1" "$2/root" "$(apt_repository)"
 }
 
-# bare_root VAR SUITE: sets VAR to a root with nothing but apt
+# bare_root VAR SUITE: like package_root, with nothing but apt and its dependencies
 bare_root() {
 	artefact "$1" "bare-$2" "$(hash_of "$2" "$(declare -f build_bare_root)")" build_bare_root "$2"
 }
@@ -62,7 +62,7 @@ build_others_root() {
 	retry root_install trixie "build-essential,libarchive-tools,makepkg,python3,rpm" "$1/root"
 }
 
-# others_root VAR: sets VAR to a root with the programs that make packages of other distributions
+# others_root VAR: like package_root, with the programs that make packages of other distributions
 others_root() {
 	artefact "$1" others-trixie "$(hash_of "$(declare -f build_others_root root_install)")" build_others_root
 }
@@ -75,8 +75,9 @@ headers_of_rdma_core() {
 		libibverbs/*.h libibverbs/libibverbs.map.in kernel-headers/rdma/*.h ccan/*.h util/*.h "$to")
 }
 
-# changelog_entry VERSION SUITE FILE: adds a changelog entry. Its date is one second after the
-# previous entry's date, so that the same sources always give the same packages.
+# changelog_entry VERSION SUITE FILE: adds an entry to the Debian changelog FILE. The date of the
+# entry is one second after the previous entry's date, so that the same sources always give the same
+# packages.
 changelog_entry() {
 	local last who when
 	last=$(sed -n '/^ -- /{s///p;q}' "$3")
@@ -89,13 +90,14 @@ changelog_entry() {
 	mv "$3.new" "$3"
 }
 
-# source_date: prints the time of all files in archives, in seconds: SOURCE_DATE_EPOCH or, if it is
-# not set, the time of the last entry of debian/changelog
+# source_date: prints the time that pack() gives to all files, in seconds since 1970:
+# SOURCE_DATE_EPOCH or, if this variable is not set, the time of the newest entry of
+# debian/changelog
 source_date() {
 	echo "${SOURCE_DATE_EPOCH:-$(date -d "$(sed -n '/^ -- .*>  /{s///p;q}' "$TREE/debian/changelog")" +%s)}"
 }
 
-# pack DIR FILE: makes the archive FILE (.tar.xz) of DIR. The same files always give the same bytes
+# pack DIR FILE: makes the archive FILE (.tar.xz) of DIR. The same files always give the same bytes.
 pack() {
 	# use the permissions of a fresh checkout
 	chmod -R u=rwX,go=rX "$1"
@@ -104,8 +106,8 @@ pack() {
 }
 
 # source_stage SUITE VERSION DIR: writes the files of the source package into DIR, and the archive
-# of the upstream files beside DIR. VERSION is the version of the module; it may differ from the
-# tree's version.
+# of the upstream files into the directory that contains DIR. VERSION is the version of the module;
+# it may differ from the tree's version.
 source_stage() {
 	local suite=$1 version=$2 dir=$3 mark rdma_core minor
 	mark=$(release "$suite")
@@ -151,12 +153,12 @@ repository_index() {
 			-o APT::FTPArchive::Release::Suite=$1 release . >/Release; mv /Release ." "$2:/repository"
 }
 
-# packages_lint SUITE OUT: prints lintian's complaints about the packages in OUT. Ignores the tags
-# about Standards-Version: one source is for several releases, so its Standards-Version cannot be
-# the newest one of each release.
+# packages_lint SUITE OUT: prints lintian's complaints about the packages in OUT; fails if there is
+# an error, a warning or an info. Ignores the tags about Standards-Version: one source is for
+# several releases, so its Standards-Version cannot be the newest Standards-Version of each release.
 packages_lint() {
 	local root what='*.changes' tags=newer-standards-version,out-of-date-standards-version
-	# a repository has no sources
+	# the directory of an apt repository has .deb files only
 	compgen -G "$2/*.changes" >/dev/null || what='*.deb'
 	package_root root "$1"
 	in_root "$root/root" "useradd -m lint; cd /out; su lint -c 'lintian --color=never --tag-display-limit 0 --display-info --pedantic --suppress-tags $tags --fail-on error,warning,info $what'" "$2:/out"
@@ -170,7 +172,7 @@ build_dkms() {
 	rm -r "$out/debs"
 }
 
-# dkms_of VAR SUITE: sets VAR to the directory with the release's DKMS
+# dkms_of VAR SUITE: sets VAR to a directory whose tree/ has the files of SUITE's package dkms
 dkms_of() {
 	local package
 	apt_update "$2"
@@ -179,13 +181,14 @@ dkms_of() {
 }
 
 # Machines for tests/packages/run: a release with systemd, udev and its stock kernel, as users
-# install it. An artefact holds the directory root/, its image root.img, and the boot files of two
-# kernels (linux-NAME and initrd-NAME). The kernel "first" is installed; the kernel "second" is
-# from the release's backports, and second/ holds its packages. firmware/ is for Secure Boot.
+# install it. An artefact contains the root directory root/, the image root.img of root/, and the
+# boot files of two kernels (linux-NAME and initrd-NAME). The kernel "first" is installed in root/.
+# The kernel "second" is from the release's backports; it is not installed, and second/ contains its
+# packages. firmware/ is for Secure Boot.
 
 declare -A SECOND_KERNEL=([bookworm]=6.12 [trixie]=7.3)
-# Further packages that the second kernel needs: SECOND_MORE from the release itself, SECOND_NEWER
-# (a pattern) from the backports
+# Further packages that the second kernel needs: SECOND_MORE are names of packages from the release
+# itself; SECOND_NEWER is a pattern for names of packages from the backports, without "linux-"
 declare -A SECOND_MORE=([bookworm]='' [trixie]='gcc-14-for-host cpp-14-for-host')
 declare -A SECOND_NEWER=([bookworm]='' [trixie]='base(=|$)|')
 SYSTEM_PACKAGES='systemd-sysv dbus udev kmod iproute2 procps linux-image-amd64 linux-headers-amd64
@@ -215,9 +218,9 @@ system_install() {
 		"$suite" "$dir" "$(apt_repository)"
 }
 
-# system_settle DIR: prepares DIR so that the machine runs the tests by itself. ccache provides
-# the compilers' results, because an emulated processor needs an hour to build the module. apt
-# resets PATH for the programs that it runs.
+# system_settle DIR: prepares the root directory DIR so that the machine runs the tests by itself.
+# ccache provides the compilers' results, because an emulated processor needs an hour to build the
+# module. apt resets PATH for the programs that it runs, so apt's option DPkg::Path adds ccache.
 system_settle() {
 	local dir=$1 guest=$TREE/tests/packages/guest
 	mkdir -p "$dir/payload" "$dir/etc/systemd/network" "$dir/var/lib/apt/lists/partial"
@@ -238,7 +241,7 @@ system_settle() {
 system_boot_files() {
 	local name=$1 tree=$2 out=$3 modules
 	modules=$(echo "$tree"/lib/modules/*)
-	# shellcheck disable=SC2012 # the place depends on the release
+	# shellcheck disable=SC2012 # the image's directory depends on the release
 	cp "$(ls -d "$tree"/boot/vmlinuz-* "$modules/vmlinuz" 2>/dev/null | head -n 1)" "$out/linux-$name"
 	# shellcheck disable=SC2030 # initrd_make takes its init from this directory
 	(VM_DIR=$TREE/tests/packages && initrd_make "$modules" "$out/initrd-$name")

@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # Packs the files of one run into an archive, which is the machine's third disk.
 
-# payload_place STAGE SCRIPT: copies the script into STAGE and prints its path in the machine
+# payload_place STAGE SCRIPT: prints the path that SCRIPT will have in the machine. Copies SCRIPT
+# into STAGE, unless SCRIPT is below tests/, because payload_pack copies the whole directory tests/.
 payload_place() {
 	local stage=$1 script
 	script=$(realpath "$2")
@@ -16,7 +17,9 @@ payload_place() {
 	echo "/opt/iw_tcp/${script#"$TREE"/}"
 }
 
-# payload_pack BUILD DIR SCRIPT TIME INTERACTIVE ARGS...: makes DIR/payload.tar
+# payload_pack BUILD DIR SCRIPT TIME INTERACTIVE ARGS...: makes DIR/payload.tar from the tests,
+# SCRIPT and what build.sh has built in the directory BUILD. TIME is the time limit of SCRIPT in
+# seconds. If INTERACTIVE is not empty, the machine runs a shell instead of SCRIPT.
 payload_pack() {
 	local out=$1 dir=$2 script=$3 time=$4 interactive=$5 stage=$2/stage path
 	shift 5

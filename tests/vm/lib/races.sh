@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Reports of data races (KCSAN). If a function of this tree is on the stack of either processor,
-# the report fails the run like every other bad message. Other reports are about the rest of the
-# kernel: messages() leaves them out, and races_elsewhere prints their functions.
+# Reports of data races (KCSAN). If a function of this tree is on the stack of one of the two
+# processors, the report fails the run like every other bad message. Other reports are about the
+# rest of the kernel: messages() leaves them out, and races_elsewhere prints their functions.
 
-# RACES_AWK recognises the beginning and the end of a report, and lines with a function of this tree
+# The awk program of both filters below. It holds back the lines of a report until the report ends.
+# Then it prints them if one of them has a function of this tree; otherwise it drops them. With
+# names=1 it prints no lines, and at the end it prints the functions and the numbers of the dropped
+# reports.
 RACES_AWK='
 function is_ours(line) {
 	return line ~ /BUG: KCSAN:|\+0x[0-9a-f]+\/0x[0-9a-f]+/ &&
@@ -41,5 +44,6 @@ END {
 # without_races_elsewhere: a filter that removes reports of races outside this tree
 without_races_elsewhere() { awk "$RACES_AWK"; }
 
-# races_elsewhere: prints, for each race outside this tree, how many reports there were
+# races_elsewhere: a filter that prints a line "NUMBER<tab>FUNCTIONS" for each race outside this
+# tree, where NUMBER is the number of its reports
 races_elsewhere() { awk -v names=1 "$RACES_AWK" | sort -k1,1nr -k2; }
