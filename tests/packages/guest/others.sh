@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# others.sh DIR: in a root with rpmbuild and makepkg, makes packages of what "make dist" has put into
-# DIR, and compares their contents with what the programs need
+# others.sh DIR: runs in a root file system with rpmbuild and makepkg. Makes packages from the files
+# that "make dist" has put into DIR, and checks that the packages contain the important files.
 . /lib.tests/ktap.sh
 cd "$1" || exit
 top=/root/rpmbuild
@@ -9,7 +9,8 @@ rpms() {
 	mkdir -p $top/SOURCES && cp ./*.tar.* $top/SOURCES && rpmbuild -ba --nodeps --define 'debug_package %{nil}' iw_tcp.spec
 }
 in_rpm() { rpm -qlp "$(find $top/RPMS -name "$1-[0-9]*.rpm")" | grep -E "$2"; }
-# makepkg does not run as root. It only wants that there is a pacman, since --nodeps asks nothing of it
+# makepkg refuses to run as root. It fails if there is no program "pacman", although with --nodeps
+# it asks pacman nothing; so a script that does nothing is enough.
 # shellcheck disable=SC2016 # for the shell of the user
 arch() {
 	printf '#!/bin/sh\nexit 0\n' >/usr/local/bin/pacman && chmod +x /usr/local/bin/pacman && useradd -m maker &&

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# repository.sh DIR: in a root that has nothing but apt, runs the commands that "make repo" has
-# printed, which are in DIR, and checks what they have installed. Then installs the headers of a
-# cloud kernel. DIR also has the answers that a user gives to apt.
+# repository.sh DIR: runs in a root file system that has nothing but apt. Executes the commands that
+# "make repo" has printed (the file DIR/commands), and checks what these commands have installed.
+# Then installs the headers of a cloud kernel, and checks that DKMS builds the module for this
+# kernel, too. DIR/user is a configuration of apt that answers "yes" to questions.
 . "$(dirname "$0")/../../lib/ktap.sh"
 
 installed() {
@@ -33,8 +34,8 @@ complete() {
 	awk '{ print $2 }' "/lib/modules/$1/build/Module.symvers" | sort >/tmp/exported
 	[ -s /tmp/imported ] && [ -z "$(comm -23 /tmp/imported /tmp/exported | tee /dev/stderr)" ]
 }
-# provider: can the linker load the provider, with the installed libibverbs? (The kernel that runs here
-# may have no RDMA.)
+# provider: can the dynamic linker load the provider, with the installed libibverbs? (This test does
+# not open a device, because the running kernel may have no RDMA.)
 provider() {
 	local said
 	said=$(LD_BIND_NOW=1 LD_PRELOAD=$(echo /usr/lib/*/libibverbs/libiw_tcp-rdmav*.so) /bin/true 2>&1) || return

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The stages of the test of packages; each stage is a boot. iw_tcp@.service makes the link of
-# interface A. Interface B is in another network namespace and stands for another host. The emulator
-# connects both interfaces. The commands of the documents run unchanged, except for the name of the
-# interface.
+# The stages of the test of packages (tests/packages/run); each stage is one boot of the machine.
+# iw_tcp@.service makes the link of interface A. Interface B is in another network namespace, which
+# stands for another host. The emulator connects both interfaces. The commands of the documents run
+# unchanged, except for the name of the interface.
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 PAYLOAD=/payload
 STATE=/var/lib/packages-test
@@ -16,14 +16,13 @@ mkdir -p $STATE
 # whenever a module is installed, and would read these modules for minutes.
 prepare() {
 	local part
-	# the machine has no network
+	# the machine cannot reach Debian's archive
 	rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/*
 	mkdir -p /var/cache/ccache
 	cp -a $PAYLOAD/ccache/. /var/cache/ccache
 	echo 'DPkg::Path "/var/cache/ccache/bin:/usr/lib/ccache:/usr/sbin:/usr/bin:/sbin:/bin";' \
 		>/etc/apt/apt.conf.d/91compiler
-	# answer "yes" to questions of apt, as a person does who types the commands of the
-	# documents
+	# answer "yes" to questions of apt, as a user does
 	echo 'APT::Get::Assume-Yes "true";' >/etc/apt/apt.conf.d/92yes
 	for part in $UNUSED; do
 		rm -rf /lib/modules/*/kernel/"$part"
@@ -70,7 +69,8 @@ check_link() {
 on_a() { "$@"; }
 on_b() { ip netns exec b "$@"; }
 
-# peer: makes the other host, with its address and its link
+# peer: makes the network namespace b, which stands for the other host, with its address and its
+# link
 peer() {
 	local netdev
 	if [ ! -e /run/netns/b ]; then
@@ -84,7 +84,7 @@ peer() {
 }
 
 # pair HOST SERVER CLIENT: runs SERVER on HOST (a or b) and, when SERVER listens, CLIENT on the
-# other host. Their output is line-buffered. Sets CLIENT_RC to the client's status.
+# other host. The output of both is line-buffered. Sets CLIENT_RC to the client's exit status.
 pair() {
 	local other=b before server rc=0
 	[ "$1" = a ] || other=a
@@ -128,8 +128,8 @@ talk_more() {
 	grep '^# once more: ' "$KTAP_LOG"
 }
 
-# write_bw: runs the commands of README.md. Repeats the commands if the client started too early or
-# could not measure the processor's clock (tests/lib/perftest.sh).
+# write_bw: runs the two ib_write_bw commands of README.md. Repeats the commands if the client
+# started too early or could not measure the processor's clock rate (tests/lib/perftest.sh).
 write_bw() {
 	local server client
 	server=$(told README | grep '^ib_write_bw' | head -n 1)
@@ -154,21 +154,23 @@ hello() {
 	pair b "$PAYLOAD/iwtdv_hello $device 7178" "$PAYLOAD/iwtdv_hello $LINK 7178 192.0.2.2"
 }
 
-# told NAME [SED-SCRIPT]: prints the commands NAME of the documents, with the name of interface A
-# and the current directory as the repository
+# told NAME [SED-SCRIPT]: prints the commands of the documents' recipe NAME, changed by SED-SCRIPT.
+# The commands use interface A instead of eth0, and the current directory as the apt repository.
+# Records that the recipe NAME was used.
 told() {
 	echo "$1" >>$STATE/told
 	sed "s/eth0\>/$IF_A/g; s,\$PWD/build/repo/trixie,$PWD,; ${2:-}" "$PAYLOAD/recipes/$1"
 }
 
-# follow WHAT NAME [SED-SCRIPT]: checks that the commands NAME of the documents work
+# follow WHAT NAME [SED-SCRIPT]: checks that the commands of the recipe NAME work; WHAT is the name
+# of the result
 follow() {
 	check "$1" bash -ec "$(told "$2" "${3:-}")"
 	printed "$2"
 }
 
-# printed NAME: if the documents show the output of the commands, prints the real output, so that
-# "run" can compare both
+# printed NAME: if the documents show the output of the recipe NAME, prints the real output of the
+# last check, so that tests/packages/run can compare both
 printed() {
 	[ ! -e "$PAYLOAD/recipes/$1.prints" ] ||
 		sed "s/\<\(iwt_\|\)$IF_A\>/\1eth0/g; s/^/# $1> /" "$KTAP_LOG"
@@ -187,7 +189,7 @@ as_alice() { runuser -u alice -- "$@"; }
 rdma_cm_is() { is "$(stat -c '%a %G' /dev/infiniband/rdma_cm)" "$1"; }
 ALICE_CLIENT="runuser -u alice -- rping -c -a 192.0.2.2 -C 3 -V"
 
-# users: checks who may make connections. At first the user alice is not in the group rdma.
+# users: checks which users may make connections. At first the user alice is not in the group rdma.
 users() {
 	check "users: rdma_cm is for root and a group" rdma_cm_is "660 rdma"
 	check "users: alice can open the verbs device" as_alice ibv_devinfo -d "$LINK"
@@ -266,7 +268,8 @@ setting() {
 	mkdir "$dir" && cat "$dir/$1" && rmdir "$dir"
 }
 
-# lasting: changes a setting as operating.rst describes it. A wrong line makes the unit fail
+# lasting: changes a setting in the configuration file, as operating.rst describes, and checks that
+# a wrong line in this file makes the unit fail
 lasting() {
 	local file=/etc/iw_tcp/$IF_A.conf
 	follow "operating.rst: a setting that lasts" lasting
@@ -289,8 +292,8 @@ told_of() {
 	grep "^!!  unit      iw_tcp@$1.service has failed" /tmp/said
 }
 
-# fstab: mounts over RDMA, by a line in /etc/fstab. The server is this host, too, since the other
-# one does not exist at boot; so the mount has to wait for the server
+# fstab: mounts NFS over RDMA, by a line in /etc/fstab. This host is also the server, because the
+# namespace b does not exist at boot. So the mount has to wait for the server.
 EXPORT=/etc/exports.d/test.exports NFSD=/etc/nfs.conf.d/test.conf
 fstab() {
 	mkdir -p /srv/data /etc/exports.d /etc/nfs.conf.d
@@ -303,7 +306,7 @@ fstab() {
 }
 mounted() { findmnt -n -o OPTIONS /mnt/data | grep -q 'proto=rdma' && grep -qx hello /mnt/data/file; }
 
-# before UNIT: was the link there before UNIT began to start?
+# before UNIT: did the link exist before systemd began to start UNIT?
 before() {
 	local made began
 	made=$(systemctl show -P ActiveEnterTimestampMonotonic "iw_tcp@$IF_A")
@@ -312,7 +315,8 @@ before() {
 	[ "$made" -gt 0 ] && [ "$began" -gt 0 ] && [ "$made" -le "$began" ]
 }
 
-# order: what a boot has started after the link
+# order: checks that, at this boot, the link existed before systemd began to start the units that
+# may need the link
 order() {
 	local unit
 	check "at boot: the line in fstab is mounted over RDMA" busywait 120 mounted
@@ -325,7 +329,7 @@ order() {
 	check "at boot: the link has its settings" is "$(setting crc)" required
 }
 
-# no_fstab: removes what fstab and lasting have made
+# no_fstab: removes what fstab() has made
 no_fstab() {
 	check "fstab: unmount" umount /mnt/data
 	check "fstab: the server ends" systemctl disable --now nfs-server
@@ -368,7 +372,7 @@ stage_install() {
 	fstab
 }
 
-# number: prints the index of the link's device, which is never used again for another device
+# number: prints the index of the link's RDMA device; a new device always gets a new index
 number() { rdma dev show "$LINK" | cut -d: -f1; }
 
 stage_again() {
@@ -412,7 +416,7 @@ stage_second() {
 refused() {
 	check "$1: the unit fails" busywait 90 systemctl is-failed --quiet "iw_tcp@$IF_A"
 	check "$1: no module" [ ! -e /sys/module/iw_tcp ]
-	# the status of a unit that failed is 3
+	# systemctl status exits with 3 if the unit has failed
 	follow "$1: the unit says why" why 's/$/ || [ $? = 3 ]/'
 	check "$1: the unit says what to do" says 'mokutil --import /var/lib/dkms/mok.pub'
 }
@@ -457,8 +461,8 @@ stage_remove() {
 }
 
 no_module() {
-	# A modprobe that finds no module. This happens for a kernel that was installed without its
-	# headers.
+	# A script that stands for a modprobe that finds no module. modprobe finds none if the
+	# running kernel was installed without its headers, because DKMS then builds nothing.
 	mkdir -p /tmp/without
 	printf '#!/bin/sh\necho "modprobe: FATAL: Module iw_tcp not found in directory /lib/modules" >&2; exit 1\n' >/tmp/without/modprobe
 	chmod +x /tmp/without/modprobe
@@ -467,8 +471,8 @@ no_module() {
 	systemctl start "iw_tcp@$IF_A"
 }
 
-# left: lists files that the packages have left behind, except the files of the other kernel and the
-# keys of DKMS
+# left: lists the files that were not there before the installation of the packages, except the
+# files of the second kernel's packages and the keys of DKMS
 left() {
 	local names
 	mapfile -t names < <(cd $PAYLOAD/second && ls -- *.deb | cut -d_ -f1)

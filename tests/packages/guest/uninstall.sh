@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# uninstall.sh KERNEL: "make uninstall" undoes the installation without packages, for KERNEL, in a
-# root with its headers. Compares names, links and contents of all files.
+# uninstall.sh KERNEL: tests that "make uninstall" undoes "make install", "make provider-install"
+# and "make service-install". Runs in a root file system with the headers of KERNEL. Compares the
+# names, the links and the contents of all files.
 . "$(dirname "$0")/../../lib/ktap.sh"
 
-# files FILE: lists all files, except what commands write besides: the cache of ld.so
+# files FILE: writes a list of all files, with hashes of their contents, to FILE. Leaves out
+# directories that are mounted here, temporary files and caches, such as the cache of ld.so.
 files() {
 	find / -xdev \( -path /proc -o -path /dev -o -path /tmp -o -path /src -o -path /ccache \
 		-o -path /etc/ld.so.cache -o -path /var/cache \) -prune -o \
@@ -23,7 +25,7 @@ other_root() {
 export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_MAXSIZE=1G
 kernel=$1
 ktap_begin
-# depmod writes its files
+# run depmod first, so that its files exist before the installation, too
 check "depmod" depmod "$kernel"
 files /tmp/before
 check "make install" in_src "$kernel" install
