@@ -156,7 +156,10 @@ int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 	return 0;
 }
 
-/* Some libraries have no last argument, but the provider must set it for all of them. */
+/*
+ * ibv_cmd_reg_dmabuf_mr() of some versions of libibverbs has no argument @driver. But the
+ * provider must pass NULL as this argument to every version.
+ */
 int fake_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 		       uint64_t iova, int fd, int access, struct verbs_mr *vmr,
 		       struct ibv_command_buffer *driver)
@@ -386,7 +389,10 @@ uint64_t fake_attr_data(struct ibv_command_buffer *cmd, uint16_t id)
 	return attr->data;
 }
 
-/* A value of up to 8 octets is in the attribute itself, from its first octet on. */
+/*
+ * The field "data" of an attribute contains a value of at most 8 bytes directly, from the first
+ * byte of the field on.
+ */
 uint32_t fake_attr_u32(struct ibv_command_buffer *cmd, uint16_t id)
 {
 	uint64_t data = fake_attr_data(cmd, id);
@@ -421,7 +427,7 @@ static int mpa_method(struct ibv_command_buffer *cmd)
 	return 0;
 }
 
-/* The methods of this device that are called by ioctl() */
+/* The provider calls the driver's own methods through this function, which stands for ioctl(). */
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 {
 	uint16_t method = cmd->hdr.method_id;

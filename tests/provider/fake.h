@@ -35,16 +35,16 @@ struct fake {
 	int mw_err;
 	int arm_err;
 	int resize_err;
-	int tell_err;		/* error of the call that ends a resize */
+	int tell_err;		/* error of the method IWT_METHOD_CQ_RESIZED, which ends a resize */
 	void (*on_resize)(void);	/* called before the process gets the answer */
-	/* called around the kernel's work in both calls of a resize */
+	/* called before and after the kernel's work in the command and the method of a resize */
 	void (*before_step)(void);
 	void (*after_step)(void);
 	void (*spoil_resize)(struct iwt_resize_cq_resp *resp);
 	bool error_queue;	/* poll() always reports an error */
-	/* results of successive methods of delayed startup, 0 or an error */
+	/* results of successive calls of the methods for delayed startup: 0 or an error */
 	int attach_err[4];
-	/* the bytes to send that a method without an error returns */
+	/* the startup frame that a successful method returns, for the provider to send */
 	uint8_t frame[532];
 	void (*on_doorbell)(void);
 	void (*on_flush)(void);
@@ -56,8 +56,8 @@ struct fake {
 	unsigned int flushes;
 	unsigned int arms;	/* number of calls that request events */
 	uint32_t arm_flags;	/* flags of the last such call */
-	uint32_t arm_seen;	/* the word in the ring at the time of the last such call */
-	unsigned int told;	/* number of calls that end a resize */
+	uint32_t arm_seen;	/* the arm word of the ring at the time of the last such call */
+	unsigned int told;	/* number of calls of IWT_METHOD_CQ_RESIZED */
 	unsigned int polls;	/* number of calls of poll() with error_queue */
 	struct ibv_moderate_cq moderation;
 	unsigned int ioctls;
@@ -80,21 +80,28 @@ struct fake {
 
 extern struct fake fake;
 
-/* Opens a context of the provider with a fresh fake; fake_close() closes it. */
+/* Begins with a new fake, and opens a context of the provider. fake_close() undoes both. */
 struct ibv_context *fake_open(void);
-/* Like fake_open(), with a kernel that has these iwt_feature bits. */
+/* Like fake_open(), with a kernel that supports the @features (bits of enum iwt_feature). */
 struct ibv_context *fake_open_with(uint64_t features);
-/* The two steps of fake_open_with(): the fake, and then the context. */
+/* The two steps of fake_open_with(): fake_begin() and then fake_context(). */
 void fake_begin(uint64_t features);
 struct ibv_context *fake_context(void);
 void fake_close(struct ibv_context *context);
 
 struct ibv_cq *fake_make_cq(struct ibv_context *context, int cqe);
-/* Makes a queue pair with @wrs send and @wrs receive work requests. */
+/*
+ * Makes a queue pair for @wrs send and @wrs receive work requests. If @send_ops is not 0, the
+ * queue pair is extended (struct ibv_qp_ex), with these operations (IBV_QP_EX_WITH_*).
+ */
 struct ibv_qp *fake_make_qp(struct ibv_context *context, struct ibv_cq *cq,
 			    uint32_t wrs, uint64_t send_ops);
 void fake_drop_qp(struct ibv_qp *qp);
-/* Changes the room, in bytes, that each entry of both rings has behind its header. */
+/*
+ * Replaces both rings of the newest queue pair, and changes its answer @resp accordingly. Behind
+ * its header, each entry of the send ring has @max_inline bytes, and each entry of the receive
+ * ring has @recv_room bytes.
+ */
 void fake_resize_qp(struct iwt_create_qp_resp *resp, uint32_t max_inline,
 		    uint32_t recv_room);
 
@@ -107,7 +114,10 @@ void fake_complete(const struct iwt_cqe *cqe);
 
 struct ibv_command_buffer;
 
-/* Return: the driver's part of an answer, which is behind the core's part */
+/*
+ * Return: the driver's part of the command or answer @resp, which is behind the RDMA core's part
+ * of @core_size bytes
+ */
 void *fake_answer(void *resp, size_t core_size, size_t resp_size, size_t size);
 uint64_t fake_make_ring(struct fake_ring *ring, uint32_t num, uint32_t stride,
 			uint64_t *length);
@@ -119,9 +129,9 @@ int fake_srq_method(struct ibv_command_buffer *cmd);
 
 #define FAKE_STRIDE		320
 #define FAKE_MAX_SGE		4
-/* Key of a new window: the last key of its index */
+/* The rkey of a new memory window. Its key byte, 0xff, is the last before the key wraps to 0. */
 #define FAKE_MW_RKEY		0x112233ff
-/* Number of bits of a completion queue, and the bit of a queue pair */
+/* posted_bits of each completion queue, and send_bit of each queue pair */
 #define FAKE_BITS		64
 #define FAKE_BIT		37
 

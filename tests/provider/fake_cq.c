@@ -45,7 +45,7 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context,
 	if (memory)
 		abort();
 #endif
-	/* older libraries know no such bits; the kernel gets only the request for times */
+	/* the provider must pass 0 for both: older versions of libibverbs do not know the bits */
 	if (attr->comp_mask || cmd_flags)
 		abort();
 	cq->context = context;
@@ -81,7 +81,10 @@ static void step(void (*call)(void))
 		call();
 }
 
-/* Like the kernel: uses a new mapping, or the first mapping if its size is right. */
+/*
+ * Chooses the entries of the new ring as the kernel does: a new mapping, or the first mapping if
+ * the new size is the size of the first mapping.
+ */
 static int begin_resize(uint32_t cqe, struct iwt_resize_cq_resp *answer)
 {
 	uint32_t num = fake_round_up(cqe);
@@ -163,7 +166,7 @@ static int armed(uint32_t handle, uint32_t flags)
 		abort();
 	fake.arms++;
 	fake.arm_flags = flags;
-	/* the process must have stored the arm word before this call */
+	/* a test checks that the process has stored the arm word before this call */
 	fake.arm_seen = fake.cq.ctl->arm;
 
 	return fake.arm_err;

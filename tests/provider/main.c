@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests the provider with a fake kernel, and prints TAP. This program contains all files of the
- * provider, and no other library.
+ * Tests the provider with a fake of libibverbs and the kernel, and prints TAP. This program
+ * contains all files of the provider, and is not linked with libibverbs.
  */
 
 #include <stdarg.h>

@@ -4,7 +4,11 @@
 
 #include <stdbool.h>
 
-/* ok(): one test point; the arguments after the condition are its name, as for printf() */
+/*
+ * ok() and is() report one test point. The point passes if @cond is true, or if @got equals
+ * @want. The other arguments are the name of the point, as for printf(). Both return whether it
+ * passed.
+ */
 #define ok(cond, ...) tap_point((cond), __FILE__, __LINE__, __VA_ARGS__)
 #define is(got, want, ...) \
 	tap_is((long long)(got), (long long)(want), __FILE__, __LINE__, \

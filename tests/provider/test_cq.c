@@ -130,12 +130,18 @@ static void test_overrun(void)
 	teardown();
 }
 
-/* Between two reads of the process, the kernel adds the last completion and sets the flag. */
+/*
+ * Between two loads of the process, the kernel adds the last completion and sets the flag
+ * IWT_RING_OVERRUN.
+ */
 static void overrun_now(const void *word)
 {
 	struct iwt_cqe cqe = { .wr_id = 2 };
 
-	/* act only when the process reads the flags; it may have mapped them at another address */
+	/*
+	 * Act only when the process loads the flags. The process has mapped the ring at another
+	 * address, so compare the offsets within the page.
+	 */
 	if (((uintptr_t)word ^ (uintptr_t)&fake.cq.ctl->flags) % 4096)
 		return;
 	fake.on_load = NULL;
@@ -177,7 +183,10 @@ static void test_notify(void)
 	teardown();
 }
 
-/* When a process has used up its credit of events, it must request events by a call. */
+/*
+ * After a number of events, the kernel sets IWT_RING_ARM_BY_CALL. Then the process must arm the
+ * queue by a system call.
+ */
 static void test_arm_by_call(void)
 {
 	__u32 *arm;
@@ -203,7 +212,7 @@ static void test_arm_by_call(void)
 	teardown();
 }
 
-/* Moderation of events is passed on to the kernel. */
+/* The provider passes the moderation of events on to the kernel. */
 static void test_moderate(void)
 {
 	struct ibv_modify_cq_attr attr = {
@@ -218,7 +227,10 @@ static void test_moderate(void)
 	teardown();
 }
 
-/* A program that sleeps on a queue that it has not emptied is woken up. */
+/*
+ * A program may arm a queue, poll only a part of the completions, and then wait for an event. The
+ * provider requests this event at once, because otherwise the program might wait for ever.
+ */
 static void test_remind(void)
 {
 	struct iwt_cqe cqe = { .wr_id = 1 };
@@ -442,7 +454,10 @@ static void test_ex_remind(void)
 	fake_close(context);
 }
 
-/* A completion contains its time if the program requested it, even after its entry has moved. */
+/*
+ * If the program requested times, each completion has the right times, even after the provider
+ * has moved the entry of the completion.
+ */
 static void test_ex_times(void)
 {
 	struct iwt_cqe cqe = { .opcode = IWT_WC_SEND };

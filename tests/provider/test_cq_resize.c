@@ -57,7 +57,10 @@ static uint32_t room(void)
 
 static uint64_t next_sent;
 
-/* Adds completions between the command and the move of the process. */
+/*
+ * Called between the resize command and the time when the process moves to the new entries. Adds
+ * completions.
+ */
 static void meanwhile(void)
 {
 	int n = rand() % 4;
@@ -133,7 +136,10 @@ static void test_control_words(void)
 	teardown();
 }
 
-/* When a queue pair is destroyed, its entries are removed from the ring in use. */
+/*
+ * When a queue pair is destroyed after a resize, the provider removes the completions of the
+ * queue pair from the new ring.
+ */
 static void test_cleaned(void)
 {
 	struct iwt_cqe cqe = { .opcode = IWT_WC_SEND };
@@ -217,7 +223,7 @@ static void test_bad_answers(void)
 	teardown();
 }
 
-/* If the call that ends a resize fails, the next resize repeats it. */
+/* If the call that reports the end of a resize fails, the next resize first repeats this call. */
 static void test_untold(void)
 {
 	struct ibv_wc wc;
@@ -332,7 +338,7 @@ static void test_threads_resize(void)
 	pthread_create(&threads[0], NULL, poller, &threads);
 	pthread_create(&threads[1], NULL, completer, &threads);
 	while (!__atomic_load_n(&all_seen, __ATOMIC_SEQ_CST) && fine && n < 1000000) {
-		/* reuse the memory of old mappings, which nobody reads any more */
+		/* reuse the memory of old mappings, which no thread reads any more */
 		if (fake.used > 8u << 20)
 			fake.used = 1 << 20;
 		ret = fake.ops.resize_cq(cq, n++ % 3 ? FIRST << n % 5 : FIRST);

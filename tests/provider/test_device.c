@@ -35,7 +35,7 @@ static uint64_t raw_ns(void)
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-/* Queries the clock of the completions' times. */
+/* Queries the clock that gives completions their times. */
 static void test_clock(struct ibv_context *context)
 {
 	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK | 4 };
@@ -52,7 +52,7 @@ static void test_clock(struct ibv_context *context)
 	   "clock: no time is returned without a request");
 }
 
-/* Queries the speed of the port, if the library has such an operation. */
+/* Queries the speed of the port, if this version of libibverbs has the operation. */
 static void test_speed(struct ibv_context *context)
 {
 #ifdef IWT_HAS_PORT_SPEED

@@ -92,7 +92,7 @@ static bool is_shut_down(void)
 	return !n || errno == ECONNRESET;
 }
 
-/* Are these the bytes in the socket? Bytes behind a frame must stay there. */
+/* Does the socket contain exactly @text? The provider must not read the bytes behind a frame. */
 static bool behind_is(const char *text)
 {
 	char buf[16];
@@ -238,7 +238,7 @@ static void test_versions(void)
 	for (i = 0; i < sizeof(c.behind); i++)
 		good &= c.behind[i] == 0xa5 && r.behind[i] == 0xa5;
 	ok(good, "newer program: the unknown members are not written");
-	/* programs for the first version have structures of these sizes */
+	/* programs that were compiled for the first version have structures of these sizes */
 	is(offsetof(struct iwtdv_conn, private_data) + 512, 530,
 	   "newer program: iwtdv_conn has the size of the first version");
 	is(offsetof(struct iwtdv_request, frame) + 532, 550,

@@ -64,7 +64,10 @@ static struct ibv_qp *make_qp(struct ibv_pd *pd, struct ibv_cq *cq)
 	return fake.ops.create_qp(pd, &attr);
 }
 
-/* Objects of a parent domain work; with a thread domain they take no locks. */
+/*
+ * Creates objects in @parent and uses them. If @parent has a thread domain (@single), the objects
+ * must take no locks.
+ */
 static void test_objects(struct ibv_pd *parent, bool single)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .wr_id = 7 }, *bad;
@@ -81,7 +84,7 @@ static void test_objects(struct ibv_pd *parent, bool single)
 	   to_iwt_qp(qp)->rq.single_threaded == single,
 	   "parent: locks are %s", single ? "not taken" : "taken");
 	if (single) {
-		/* the test holds all locks, so a provider that takes one waits for ever */
+		/* take all locks here, so that a provider that takes a lock waits for ever */
 		pthread_spin_lock(&to_iwt_cq(cq)->lock);
 		pthread_spin_lock(&to_iwt_qp(qp)->sq.lock);
 		pthread_spin_lock(&to_iwt_qp(qp)->rq.lock);

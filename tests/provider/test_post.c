@@ -321,7 +321,7 @@ static void test_doorbell(void)
 	teardown();
 }
 
-/* Called when the process flushes its posts: the kernel's engine completes a request. */
+/* Stands for the kernel's engine, which completes a request when the process flushes its posts. */
 static void flush_completes(void)
 {
 	struct iwt_cqe cqe = { .wr_id = 77 };
@@ -329,7 +329,10 @@ static void flush_completes(void)
 	fake_complete(&cqe);
 }
 
-/* Return: word @i of the bits of posts; they follow the completion queue's entries */
+/*
+ * Return: a pointer to the 32-bit word @i of the bits of posts, which are behind the entries of
+ * the newest completion queue
+ */
 static uint32_t *posted_word(unsigned int i)
 {
 	return (uint32_t *)fake_entry(&fake.cq, 0) +
@@ -365,7 +368,10 @@ static void spoil_send_bit(struct iwt_create_qp_resp *resp)
 	resp->send_bit = FAKE_BITS;
 }
 
-/* A queue pair may have no bit: no bit is free, or the kernel does not know such bits. */
+/*
+ * A queue pair may have no bit of posts in its completion queue, because no bit is free or
+ * because an older kernel does not use these bits.
+ */
 static void test_no_bit(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad = NULL;
@@ -395,7 +401,10 @@ static uint32_t *word_of(const struct fake_ring *ring, unsigned int i)
 	return (uint32_t *)fake_entry(ring, 0) + ring->num * ring->stride / 4 + i;
 }
 
-/* A process that polls for receives must flush the posts of the send queue, too. */
+/*
+ * The send queue and the receive queue use different completion queues. A process that polls only
+ * the completion queue of the receives must flush the posts of the send queue, too.
+ */
 static void test_two_queues(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad = NULL;

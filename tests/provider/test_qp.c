@@ -178,7 +178,7 @@ static int create_ex_err(struct ibv_qp_init_attr_ex *attr)
 	return qp ? 0 : errno;
 }
 
-/* comp_mask may announce creation flags, if all of these flags are 0. */
+/* comp_mask may have the bit IBV_QP_INIT_ATTR_CREATE_FLAGS, but create_flags must then be 0. */
 static void test_flags(void)
 {
 	uint32_t mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
@@ -224,7 +224,7 @@ static void test_old_kernel(void)
 	teardown();
 }
 
-/* Checks the mark by which libibverbs recognises an extended queue pair. */
+/* Checks VERBS_QP_EX, the mark by which libibverbs recognises an extended queue pair. */
 static void test_ex_mark(void)
 {
 	struct verbs_qp *vqp;
@@ -244,7 +244,7 @@ static void test_ex_mark(void)
 	teardown();
 }
 
-/* Changes the answer to that of a newer kernel module, whose limits are larger. */
+/* Changes the answer to the answer of a newer kernel module, which has larger limits. */
 static void larger_limits(struct iwt_create_qp_resp *resp)
 {
 	fake_resize_qp(resp, 8192, 4096);
@@ -305,7 +305,10 @@ static void test_larger_limits(void)
 	teardown();
 }
 
-/* Destroys one of two queue pairs that have completions in the ring, which has wrapped. */
+/*
+ * The completions of two queue pairs are in one ring, whose index wraps. When a queue pair is
+ * destroyed, the provider must remove the completions of this queue pair only.
+ */
 static void test_cleaning(void)
 {
 	static const char mix[] = "abbabaab";

@@ -104,7 +104,11 @@ static void test_bad_answers(void)
 	teardown();
 }
 
-/* Posts @n receives; the first one has the number @first. Return: number of posted receives */
+/*
+ * Posts a list of @n receives with @num_sge elements each. The wr_id of the first receive is
+ * @first, and each next wr_id is 1 larger. Sets *@ret to the result of the post. Return: number
+ * of receives that were posted
+ */
 static int post(struct ibv_srq *srq, uint64_t first, int n, int num_sge, int *ret)
 {
 	struct ibv_sge sge[FAKE_MAX_SGE + 1] = { { 0x1000, 100, 7 }, { 0x2000, 50, 8 } };
@@ -229,7 +233,7 @@ static void test_resize(void)
 static struct ibv_srq *shared;
 static uint32_t told;
 
-/* Posts from another thread during the resize. The receive must be in the new ring. */
+/* Another thread posts a receive during the resize. This receive must be in the new ring. */
 static void *post_meanwhile(void *arg)
 {
 	int ret;
@@ -318,7 +322,7 @@ static void test_threads_post(void)
 		__atomic_store_n(&fake.srq.ctl->cons, ++cons, __ATOMIC_RELEASE);
 		if (cons % 8000 == 0) {
 			attr.max_wr = 64 << changes % 3;
-			/* a smaller size may be refused: too many receives are posted */
+			/* the kernel refuses a size that is too small for the posted receives */
 			good &= !fake.ops.modify_srq(shared, &attr, IBV_SRQ_MAX_WR) ||
 				attr.max_wr < 256;
 			changes++;

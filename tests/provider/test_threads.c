@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Posts through a small ring to a fake kernel that sleeps whenever the ring is empty. If the
- * provider does not ring a necessary doorbell, the kernel sleeps for ever. The test notices this
- * at the latest when each thread waits until its last post completes: then no later post can wake
- * the kernel.
+ * provider does not ring a necessary doorbell, the kernel sleeps until a later post wakes it. If
+ * no post follows, or if the ring is full, the kernel sleeps for ever, and the test fails after
+ * PATIENCE seconds.
  */
 
 #include <errno.h>
@@ -69,7 +69,10 @@ static void linger(uint32_t cons)
 			return;
 }
 
-/* The fake kernel: consumes requests of the send ring and completes them, until none is left. */
+/*
+ * The fake kernel: consumes requests of the send ring and completes them, until it has completed
+ * as many requests as @arg says.
+ */
 static void *kernel(void *arg)
 {
 	struct iwt_ring_ctl *ctl = fake.sq.ctl;
@@ -149,7 +152,10 @@ static void *poster(void *arg)
 	return arg;
 }
 
-/* Return: did the completions of each poster arrive once and in order? */
+/*
+ * Polls until @total completions have arrived. Return: did each request of each poster complete
+ * once, and in order?
+ */
 static bool collect(struct ibv_cq *cq, uint32_t total)
 {
 	uint32_t next[POSTERS] = {}, who;
@@ -171,7 +177,7 @@ static bool collect(struct ibv_cq *cq, uint32_t total)
 	return good;
 }
 
-/* Number of completions of each request, and number of completions still to come */
+/* Number of completions of each request, and number of completions that must still arrive */
 static unsigned char times[POSTERS][POSTS];
 static uint32_t uncollected;
 
@@ -182,7 +188,7 @@ static void collected(uint64_t wr_id)
 	__atomic_sub_fetch(&uncollected, 1, __ATOMIC_RELAXED);
 }
 
-/* One of several threads that poll the same queue, by both interfaces in turn */
+/* One of several threads that poll the same queue, with poll_cq and with start_poll in turn */
 static void *poller(void *arg)
 {
 	struct ibv_poll_cq_attr attr = {};
@@ -294,7 +300,7 @@ static void test_pollers(void)
 	uintptr_t i;
 	uint32_t j;
 
-	/* if a completion is polled twice or never, the test would wait for ever */
+	/* if a completion is polled twice or never, the threads do not end, and the alarm ends them */
 	alarm(PATIENCE * 6);
 	uncollected = POSTERS * POSTS;
 	cq = setup(POSTERS * POSTS, &threads[0]);

@@ -13,6 +13,7 @@ void test_cq_resize(void);
 void test_pd(void);
 /* test_qp.c */
 void test_qp(void);
+/* test_srq.c */
 void test_srq(void);
 /* test_post.c */
 void test_send(void);
