@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # iw_tcp: software iWARP over TCP. `make help` lists the targets.
 #
-#   KDIR=     build directory of the kernel to build for (default: the running kernel)
-#   DESTDIR=  root of the file system to install into (/)
-#   RDMA_CORE=  rdma-core source for the provider (fetched through apt)
+#   KDIR=       build directory of the kernel for which the module is built (default: the running
+#               kernel)
+#   DESTDIR=    root of the file system in which the files are installed (default: /)
+#   RDMA_CORE=  rdma-core source for the provider (default: fetched with apt)
 #   W=1, C=1, LLVM=1 and so on are passed to the kernel's build
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
@@ -14,13 +15,14 @@ KVER = $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/gen
 kbuild = $(MAKE) -C $(KDIR) M=$(CURDIR)
 check-config = sh include/compat/check-config.sh "$(KDIR)"
 
-# Distributions do not publish the key that signs modules. Without a key, do not sign.
+# Distributions do not publish the key with which they sign modules. If KDIR has no key, do not sign
+# the module.
 unsigned = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
 
 # The directory in which modules_install installs the module of a kernel
 MODULE_DIR := updates/drivers/infiniband/sw/iw_tcp
 
-# Kernel builds are parallel unless -j says otherwise.
+# Without the option -j, build the module with one process for each processor.
 ifeq ($(filter -j%,$(MAKEFLAGS)),)
 JOBS := -j$(shell nproc)
 endif

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Tests the directory of selftests as a kselftest: "make run_tests" on a machine, in a kernel
-# tree, and in the directory into which the kernel's Makefile installs the selftests. Instead of
-# all selftests, runs one that passes and one that skips.
-# shellcheck disable=SC2317 # functions that check calls
+# Tests that the directory of selftests works like a kselftest: "make run_tests" on a machine and in
+# a kernel tree, and a selftest in the directory into which the kernel's Makefile installs the
+# selftests. Instead of all selftests, runs one that passes and one that is skipped. shellcheck
+# disable=SC2317 # check() calls the functions
 tests=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/lib/begin.sh
 . "$tests/lib/begin.sh"
@@ -12,7 +12,8 @@ tree=$TMP/kernel/tools/testing/selftests
 installed=$TMP/installed/iw_tcp/selftests
 export IWT_QUICK=1
 
-# run_tests DIR ARGUMENT...: prints make's output
+# run_tests DIR ARGUMENT...: runs "make run_tests" in DIR with the ARGUMENTs. Prints the output, and
+# writes it to $TMP/made.
 run_tests() {
 	local rc=0
 	make -s -C "$1" run_tests "${@:2}" >"$TMP/made" 2>&1 || rc=$?
@@ -36,7 +37,7 @@ install: all
 END
 }
 
-# whole: are all files that the selftests use outside their directory installed as well?
+# whole: are all files installed that the selftests use outside their directory?
 whole() {
 	local name rc=0 n=0
 	while read -r name; do
@@ -47,7 +48,8 @@ whole() {
 	[ "$n" -gt 5 ] && return "$rc"
 }
 
-# not_programs: prints selftests that are not executable. (The kernel's runner executes them.)
+# not_programs: prints the selftests that are not executable. (The kernel's test runner executes the
+# selftests as programs.)
 not_programs() { find "$tests/selftests" -name '*.sh' -not -perm -111 | grep .; }
 installed_runs() { (cd "$installed" && ./reject.sh); }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What "make docs" adds to Sphinx: manual pages, classes of literal blocks, tables that scroll, and
-the texts that the search page looks through. No file comes from the network."""
+"""A Sphinx extension for "make docs": it shows manual pages, gives literal blocks classes, lets
+tables scroll, and writes the texts that the search page searches. The pages load no file from the
+network."""
 import json
 import os
 import re
@@ -11,16 +12,16 @@ from docutils.parsers.rst import Directive
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OURS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
-# Pages whose unmarked literal blocks are drawings. Elsewhere they are commands.
+# Pages whose literal blocks without a mark are drawings. In other pages such blocks are commands.
 DRAWINGS = ("abi", "architecture")
-WIDE = 5  # columns from which a table keeps its width on a phone
+WIDE = 5  # a table with this number of columns or more keeps its width on a small screen
 
 FONTS = {"B": nodes.strong, "I": nodes.emphasis, "R": None}
 ESCAPES = (("\\-", "-"), ("\\(aq", "'"), ("\\(bu", "*"), ("\\&", ""), ("\\e", "\\"))
 
 
 def spans(text):
-    """Nodes of a text with \\fB, \\fI and \\fR."""
+    """Returns the nodes for a text with the font escapes \\fB, \\fI and \\fR."""
     out, font = [], None
     for part in re.split(r"(\\f[BIRP])", text):
         if re.fullmatch(r"\\f[BIRP]", part):
@@ -34,7 +35,7 @@ def spans(text):
 
 
 def fonts_of(macro, rest):
-    """The text of a macro such as ".BR a b", with the fonts as escapes."""
+    """Returns the text of a macro such as ".BR a b", with the fonts as escapes."""
     words = [quoted or plain for quoted, plain in re.findall(r'"([^"]*)"|(\S+)', rest)]
     if len(macro) == 1:
         return "\\f%s%s\\fR" % (macro, " ".join(words))
@@ -117,7 +118,7 @@ class Manual:
 
 
 class ManualPage(Directive):
-    """.. manpage:: FILE, with a path from the root of this tree."""
+    """The directive ".. manpage:: FILE". FILE is a path from the root directory of this tree."""
     required_arguments = 1
 
     def run(self):
@@ -128,7 +129,8 @@ class ManualPage(Directive):
 
 
 def kind_of(block, docname):
-    """command, output, file or drawing: by the comment before the block, or by the page."""
+    """Returns "command", "output", "file" or "drawing". The comment before the block determines
+    which; if there is no such comment, the page determines it."""
     before = block.parent.children[:block.parent.index(block)]
     mark = re.match(r"(recipe|output|file)\b", before[-1].astext()) if before and isinstance(before[-1], nodes.comment) else None
     if mark:
@@ -137,7 +139,7 @@ def kind_of(block, docname):
 
 
 def mark_nodes(app, doctree):
-    """Gives literal blocks their classes, and tables a box in which they scroll."""
+    """Gives each literal block its class, and puts each table into a box that can scroll."""
     for block in list(doctree.findall(nodes.literal_block)):
         if not block["classes"]:
             block["classes"].append(kind_of(block, app.env.docname))
@@ -150,7 +152,7 @@ def mark_nodes(app, doctree):
 
 
 def texts_of(docname, doctree):
-    """[address, page, heading, text] of each section."""
+    """Yields [address, page, heading, text] for each section."""
     page = doctree.next_node(nodes.title).astext()
     for section in doctree.findall(nodes.section):
         first = section.parent is doctree
@@ -160,7 +162,7 @@ def texts_of(docname, doctree):
         yield [docname + ".html" + ("" if first else "#" + section["ids"][-1]), page, heading, " ".join(text.split())]
 
 
-TEXTS = {}  # of each page
+TEXTS = {}  # page: list of the entries that texts_of() yields
 
 
 def note_texts(_app, doctree, docname):
@@ -168,7 +170,7 @@ def note_texts(_app, doctree, docname):
 
 
 def break_names(app, doctree, _docname):
-    """Lets a browser break long names in tables behind their underscores and points."""
+    """Lets a browser break long names in tables after each underscore and each point."""
     if app.builder.format != "html":
         return
     for entry in doctree.findall(nodes.entry):
@@ -181,7 +183,8 @@ def break_names(app, doctree, _docname):
 
 
 def finish(app, error):
-    """Writes the texts, and removes scripts and indices of Sphinx that no page uses."""
+    """Writes texts.js for the search page, and removes scripts and indices of Sphinx that no page
+    uses."""
     if error or app.builder.name != "html":
         return
     static = os.path.join(app.outdir, "_static")
@@ -201,6 +204,6 @@ def setup(app):
     app.add_directive("manpage", ManualPage)
     app.connect("doctree-read", mark_nodes)
     app.connect("doctree-resolved", note_texts)
-    app.connect("doctree-resolved", break_names)  # behind note_texts
+    app.connect("doctree-resolved", break_names)  # after note_texts: the texts need whole names
     app.connect("build-finished", finish)
     return {"parallel_read_safe": True, "parallel_write_safe": False}

@@ -35,7 +35,7 @@ struct fake {
 	int mw_err;
 	int arm_err;
 	int resize_err;
-	int tell_err;		/* error of the method IWT_METHOD_CQ_RESIZED, which ends a resize */
+	int tell_err;		/* error of IWT_METHOD_CQ_RESIZED, which ends a resize */
 	void (*on_resize)(void);	/* called before the process gets the answer */
 	/* called before and after the kernel's work in the command and the method of a resize */
 	void (*before_step)(void);

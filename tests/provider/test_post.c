@@ -321,7 +321,7 @@ static void test_doorbell(void)
 	teardown();
 }
 
-/* Stands for the kernel's engine, which completes a request when the process flushes its posts. */
+/* Stands for the engine of the kernel, which completes a request when the process flushes. */
 static void flush_completes(void)
 {
 	struct iwt_cqe cqe = { .wr_id = 77 };

@@ -300,7 +300,10 @@ static void test_pollers(void)
 	uintptr_t i;
 	uint32_t j;
 
-	/* if a completion is polled twice or never, the threads do not end, and the alarm ends them */
+	/*
+	 * If a completion is polled twice or never, the threads do not end. Then the alarm ends
+	 * this program.
+	 */
 	alarm(PATIENCE * 6);
 	uncollected = POSTERS * POSTS;
 	cq = setup(POSTERS * POSTS, &threads[0]);

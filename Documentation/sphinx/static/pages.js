@@ -2,7 +2,7 @@
 // A copy button at commands, and tables that the keyboard can scroll.
 "use strict";
 
-// Without the clipboard's own function, as for pages that are not from a secure place
+// Copies without navigator.clipboard, which browsers offer only to pages from a secure origin
 function copySelected(pre) {
 	const range = document.createRange();
 	range.selectNodeContents(pre);

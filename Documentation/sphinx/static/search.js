@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-// Searches the sections of all pages. TEXTS, of texts.js, has [address, page, heading, text] of each.
+// Searches the sections of all pages. texts.js defines TEXTS, which contains [address, page,
+// heading, text] for each section.
 "use strict";
 
 const MOST = 60;
 const AROUND = 110;
 
-// The whole query counts most, in a heading more than in the text; each word has to be somewhere.
+// Returns the score of a section; the results begin with the highest score. A section that does not
+// contain all words has the score 0. The whole query gives many points, in the heading more than in
+// the text; each word gives a few points.
 function scoreOf(query, words, [, page, heading, text]) {
 	const head = (page + " " + heading).toLowerCase(), body = text.toLowerCase();
 	if (!words.every(word => head.includes(word) || body.includes(word)))
@@ -34,7 +37,7 @@ function excerpt(query, words, text) {
 	for (const word of words)
 		at = at < 0 ? lower.indexOf(word) : at;
 	at = Math.max(at, 0);
-	// from the begin of a word to the end of one
+	// begin and end the excerpt between words
 	const from = text.lastIndexOf(" ", Math.max(at - AROUND, 0)) + 1;
 	const end = text.indexOf(" ", at + query.length + AROUND), to = end < 0 ? text.length : end;
 	return marked((from ? "... " : "") + text.slice(from, to) + (to < text.length ? " ..." : ""),
