@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Tests that the directory of selftests works like a kselftest: "make run_tests" on a machine and in
 # a kernel tree, and a selftest in the directory into which the kernel's Makefile installs the
-# selftests. Instead of all selftests, runs one that passes and one that is skipped. shellcheck
-# disable=SC2317 # check() calls the functions
+# selftests. Instead of all selftests, runs one that passes and one that is skipped.
+# shellcheck disable=SC2317 # check() calls the functions
 tests=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/lib/begin.sh
 . "$tests/lib/begin.sh"

@@ -147,7 +147,7 @@ write_bw() {
 }
 
 # hello: runs the example program, whose argument is the name of a device. Searches for the name of
-# the peer's device, because udev may have renamed it.
+# the peer's device, because udev may have renamed this device.
 hello() {
 	local device
 	device=$(on_b rdma link show | awk '$NF != "'"$IF_A"'" && /netdev/ { sub("/.*", "", $2); print $2; exit }')
@@ -411,8 +411,8 @@ stage_second() {
 	talk_more "other kernel"
 }
 
-# refused WHAT: checks the messages when the kernel loads only modules with a signature that it
-# trusts
+# refused WHAT: checks that the kernel refuses the module, because the kernel does not trust the
+# module's signature, and checks the messages about this
 refused() {
 	check "$1: the unit fails" busywait 90 systemctl is-failed --quiet "iw_tcp@$IF_A"
 	check "$1: no module" [ ! -e /sys/module/iw_tcp ]
@@ -428,7 +428,7 @@ stage_lockdown() {
 }
 
 # With Secure Boot, the firmware does not trust the key of the module yet. This stage requests the
-# enrolment of the key; "run" confirms it before the stage "enrolled".
+# enrolment of the key; tests/packages/run confirms the enrolment before the stage "enrolled".
 stage_secure() {
 	refused "Secure Boot"
 	check "Secure Boot: the kernel is locked down" grep -F '[integrity]' /sys/kernel/security/lockdown

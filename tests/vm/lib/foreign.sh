@@ -201,7 +201,8 @@ foreign_kernel() {
 		build_foreign_kernel "$3" "$5" "$packages"
 }
 
-# lab_foreign SUITE FLAVOUR USERLAND:ARCHITECTURE: sets the variables of lab_load
+# lab_foreign SUITE FLAVOUR USERLAND:ARCHITECTURE: sets the variables of lab_load for a machine of
+# another architecture
 # shellcheck disable=SC2034 # for the other files
 lab_foreign() {
 	local suite=$1 flavour=$2 userland=$3 cross native emulator

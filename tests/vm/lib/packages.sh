@@ -248,8 +248,8 @@ system_boot_files() {
 }
 
 # system_firmware SUITE OUT: makes code.fd and vars.fd, a firmware with Secure Boot and
-# Microsoft's keys, and esp/, which holds the release's signed boot loaders where the firmware
-# searches for them
+# Microsoft's keys, and esp/, which contains the release's signed boot loaders in the
+# directories where the firmware searches for boot loaders
 system_firmware() {
 	local suite=$1 out=$2 deb
 	mkdir -p "$out"/{debs,tree,esp/EFI/BOOT,esp/EFI/debian}
@@ -285,7 +285,7 @@ build_package_system() {
 	mkfs.ext4 -q -d "$out/root" -E lazy_itable_init=1 "$out/root.img"
 }
 
-# package_system VAR SUITE: sets VAR to the cached machine of SUITE
+# package_system VAR SUITE: sets VAR to the artefact of the machine of SUITE
 package_system() {
 	local second recipe
 	apt_update "$2"
