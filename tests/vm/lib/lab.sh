@@ -8,7 +8,7 @@ FOREIGN_LABS="arm64 arm64-16k s390x"
 # more labs, which are prepared only when a command names them; most are for check --long only
 MORE_LABS="7.2 cloud cloud-6.1 cloud-7.3 rt-6.1 rt-7.3 kcsan series core dawdle coverage"
 # labs that use the kernel of the lab uml
-SAME_LABS="wrap untuned"
+SAME_LABS="wrap untuned bare"
 
 # lab_load LAB: sets the variables of a laboratory, and prepares the kernel and the userland if they
 # are not in the cache.
@@ -54,6 +54,12 @@ lab_load() {
 	untuned)
 		lab_uml uml uml.config
 		LAB_MAKEARGS+=" IWT_WITHOUT=TUNE,DELAYED" LAB_CMDLINE='IWT_WITHOUT=TUNE,DELAYED'
+		;;
+	# the driver is built without all features that the build can leave out (Kbuild)
+	bare)
+		lab_uml uml uml.config
+		LAB_CMDLINE="IWT_WITHOUT=$(sed -n 's/^iwt-features := //p' "$TREE/Kbuild" | tr ' ' ,)"
+		LAB_MAKEARGS+=" $LAB_CMDLINE"
 		;;
 	# a machine with less memory (LAB_MEMORY) needs less time for kmemleak's scan
 	debug | dawdle | coverage)
