@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Each selftest begins by sourcing this file, which sources everything in this directory that
-# selftests use. tests/README says how to write a selftest.
+# Each selftest begins by sourcing this file, which sources the files of this directory that most
+# selftests use. tests/README describes how to write a selftest, and lists the other files.
 
 IWT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# stuck.sh prints where a program hangs, before the program is killed.
+# Before a test kills a program that hangs, stuck.sh prints where the program hangs.
 export IWT_LOOK=$IWT_LIB/stuck.sh
 # shellcheck source=tests/lib/ktap.sh
 . "$IWT_LIB/ktap.sh"
@@ -29,8 +29,8 @@ export IWT_LOOK=$IWT_LIB/stuck.sh
 # shellcheck source=tests/lib/visible.sh
 . "$IWT_LIB/visible.sh"
 
-# begin PROGRAM...: skips the test, or fails it in a laboratory, if one of these programs is
-# missing
+# begin PROGRAM...: begins the output of the test. If one of these programs or the module of the
+# link type is missing, the test fails in a laboratory, and is skipped elsewhere.
 begin() {
 	require "$@"
 	require_type "$IWT_LINK_TYPE"
@@ -41,15 +41,17 @@ begin() {
 # only_iw_tcp WHY: skips the test if the links are not of the type iw_tcp
 only_iw_tcp() { [ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "$*"; }
 
-# has_feature NAME: was the driver built with this feature? IWT_WITHOUT names the features that
-# were left out.
+# has_feature NAME: was the driver built with the feature NAME of release/series? IWT_WITHOUT lists
+# the features that the driver was built without.
 has_feature() { [[ ,${IWT_WITHOUT:-}, != *,$1,* ]]; }
 
 # only_with NAME: skips the test if the driver was built without this feature
 only_with() { has_feature "$1" || skip_all "the driver was built without $1"; }
 
-# two_links [MTU]: makes the namespaces A and B with one link each; ends the test if this fails
+# two_links [MTU]: makes the namespaces A and B with one link each. If that fails, the test fails
+# and ends.
 two_links() { setup "${1:-1500}" || { not_ok "two links"; ktap_finish; }; }
 
-# two_namespaces [MTU]: makes the namespaces A and B without links
+# two_namespaces [MTU]: makes the namespaces A and B without links. If that fails, the test fails
+# and ends.
 two_namespaces() { net_setup "${1:-1500}" || { not_ok "two namespaces"; ktap_finish; }; }

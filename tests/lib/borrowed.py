@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""borrowed.py NAMESPACE DEVICE-INDEX ADDRESS: tests whom the RDMA netlink interface trusts. A
-process without privileges opens an RDMA netlink socket in NAMESPACE and passes it to this
-process, which has privileges. This process uses the socket to request the queue pairs of a
-device, and prints how many answers contain ADDRESS."""
+"""borrowed.py NAMESPACE DEVICE-INDEX ADDRESS: tests what RDMA netlink shows to a privileged process
+on a socket that an unprivileged process has opened. The unprivileged process opens the socket in
+NAMESPACE and passes the socket to this process, which has privileges. This process uses the socket
+to request the queue pairs of the device, and prints how often ADDRESS occurs in the answers."""
 import array
 import ctypes
 import os
@@ -16,7 +16,7 @@ REQUEST, DUMP, DONE, ERROR = 1, 0x300, 3, 2
 
 
 def lend(namespace, channel):
-    """The process without privileges."""
+    """Runs in the process without privileges: opens the socket, and sends it through channel."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.setns(os.open("/run/netns/" + namespace, os.O_RDONLY), 0x40000000):
         raise OSError(ctypes.get_errno(), "setns")
@@ -40,7 +40,7 @@ def borrow(namespace):
 
 
 def dump(sock, device):
-    """Yields the answers to the request."""
+    """Requests the queue pairs of the device on sock, and yields each received datagram."""
     kind = NLDEV << 10 | RES_QP_GET
     sock.send(struct.pack("=IHHIIHHI", 24, kind, REQUEST | DUMP, 1, 0, 8, DEV_INDEX, device))
     while True:

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """
 came.py save FILE NS LINK NS LINK   saves the current counters of two links in FILE
-came.py look FILE                   checks that since then each link has received everything that
-                                    the other link sent, without an error, and that no request is
-                                    incomplete. Writes a line for each difference to FILE.came;
-                                    the file is empty if there is none.
+came.py look FILE                   checks that since "save" each link has received everything that
+                                    the other link sent, that no link counted an error, and that
+                                    all requests have completed. Writes a line for each violation
+                                    to FILE.came; without violations, FILE.came is empty.
 
-A test may excuse a program that waits for ever at its end, but not if the link has lost a
-message. came.py works only with the counters of iw_tcp.
+Some programs may wait for ever just before they end. A test may excuse such a program, but only if
+no link has lost a message. came.py works only with the counters of iw_tcp.
 """
 import json
 import os
@@ -20,14 +20,15 @@ ERRORS = ("rx_crc_err", "rx_proto_err", "rx_access_err", "term_tx", "term_rx", "
 
 
 def rdma(ns, *words):
-    """Returns what rdma(8) shows in a network namespace."""
+    """Runs rdma(8) with these words in the network namespace ns; returns its decoded JSON
+    output."""
     out = subprocess.run(["nsenter", "--net=/run/netns/" + ns, "rdma", *words], stdout=subprocess.PIPE,
                          check=True).stdout
     return json.loads(out) if out.strip() else []
 
 
 def counters(ns, link):
-    """All counters of a link."""
+    """Returns all counters of a link: {name: value}."""
     found = {}
     for one in rdma(ns, "-j", "statistic", "show", "link", link + "/1"):
         found.update({name: value for name, value in one.items() if isinstance(value, int)})
@@ -35,7 +36,7 @@ def counters(ns, link):
 
 
 def waiting(ns, link):
-    """Yields a message for each connected queue pair with requests that have not completed."""
+    """Yields a text for each connected queue pair that has incomplete requests."""
     for qp in rdma(ns, "-dd", "-j", "resource", "show", "qp", "link", link):
         started, done = qp.get("drv_sq_started"), qp.get("drv_sq_completed")
         if qp.get("state") == "RTS" and started != done:
@@ -43,8 +44,8 @@ def waiting(ns, link):
 
 
 def differences(ends, before):
-    """Yields the differences between what each link has sent and what the other one has received,
-    since the counters "before" were saved."""
+    """Yields a text for each violation since the counters "before" were saved. ends: the
+    (namespace, link) of both links."""
     now = [counters(*end) for end in ends]
     moved = [{name: n - was.get(name, 0) for name, n in new.items()} for new, was in zip(now, before)]
     if not all("tx_send" in new for new in now):
@@ -63,14 +64,14 @@ def differences(ends, before):
 
 
 def main(what, path, *ends):
-    """See above."""
+    """Runs the command "save" or "look"; ends: NS LINK NS LINK."""
     if what == "save":
         ends = [ends[:2], ends[2:]]
         with open(path, "w", encoding="ascii") as file:
             json.dump([ends, [counters(*end) for end in ends]], file)
         return
     if os.path.exists(path + ".came"):
-        return      # only the first look counts: after it, the program that waits is ended
+        return      # only the first "look" counts: the test ends the waiting program after it
     with open(path, encoding="ascii") as file:
         ends, before = json.load(file)
     found = list(differences(ends, before))

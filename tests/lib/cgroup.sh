@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# A control group, $CG, for programs of a test.
+# Functions for a control group, $CG, in which a test runs programs.
 
 CG_TOP=/sys/fs/cgroup
 CG=$CG_TOP/iwt$$
@@ -8,10 +8,10 @@ CG=$CG_TOP/iwt$$
 # cg_has CONTROLLER: does this kernel have the controller?
 cg_has() { grep -qw "$1" $CG_TOP/cgroup.controllers 2>/dev/null; }
 
-# cg_add CONTROLLER: makes the group, and enables CONTROLLER for it
+# cg_add CONTROLLER: makes the group, and enables CONTROLLER for the group
 cg_add() { echo "+$1" >$CG_TOP/cgroup.subtree_control && mkdir -p $CG; }
 
-# cg_memory LIMIT: makes the group with a memory limit and without swap
+# cg_memory LIMIT: makes the group with a memory limit of LIMIT bytes and without swap
 cg_memory() {
 	cg_add memory && echo "$1" >"$CG/memory.max" || return
 	[ ! -e "$CG/memory.swap.max" ] || echo 0 >"$CG/memory.swap.max"

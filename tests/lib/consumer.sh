@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Functions that tests with consumers in the kernel share: the suites of applications and the soak
-# test. The scripts source this file, as root, in a laboratory (tests/vm/run). The link type under
-# test is $IWT_LINK_TYPE or the argument --type (default: iw_tcp).
+# Functions for tests with consumers in the kernel: the suites of applications and the soak test.
+# The test scripts source this file, as root, in a laboratory (tests/vm/run). The argument --type or
+# the variable IWT_LINK_TYPE selects the type of the links (default: iw_tcp).
 
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 QUICK=''
@@ -24,7 +24,8 @@ lib=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/lib/left.sh
 . "$lib/left.sh"
 
-# one_host: makes the link iwt_eth0, which connects to its own address $IP_A
+# one_host: makes the link iwt_eth0 on a dummy net device with the address $IP_A; client and server
+# both use this link
 one_host() {
 	dummy_add iwt-dummy $IP_A || return
 	rdma link add iwt_eth0 type "$IWT_LINK_TYPE" netdev iwt-dummy || return
@@ -46,14 +47,14 @@ two_hosts_end() {
 		ip netns del "$NS_A" && ip netns del "$NS_B" && MADE_DEV=() MADE_NS=()
 }
 
-# fio_verify DISK RW BLOCKSIZE MB: writes the first MB megabytes of DISK, reads them and verifies
-# them
+# fio_verify DISK RW BLOCKSIZE MB: writes the first MB megabytes of DISK, reads and verifies them.
+# RW is fio's name of the access pattern (write, randwrite).
 fio_verify() {
 	iwt_patient "$IWT_TIME" fio --name=verify --filename="$1" --size="$4m" --direct=1 \
 		--ioengine=libaio --iodepth=16 --rw="$2" --bs="$3" --verify=crc32c \
 		--verify_fatal=1 --do_verify=1 --minimal
 }
 
-# left_over NS LINK: waits until no resources are left. On failure prints the resources that are
-# left
+# left_over NS LINK: waits until LINK in the namespace NS has no resources; if the wait times out,
+# prints the resources that remain, and fails
 left_over() { busywait 10 no_resources "$@" || no_resources "$@"; }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# Counts the results in the output of suite.sh. Prints one line for each result: "pass", "fail
-# REASON" or "skip REASON". -v items= is the number of items that must run. The environment
-# variable WITHOUT lists items that do not count, one on each line. -v late=1: the time limit of
+# Reads the output of suite.sh, and prints one line for each result: "pass", "fail ITEM: REASON" or
+# "skip ITEM: REASON". -v items= is the number of items that must run. The environment variable
+# WITHOUT lists items whose results are left out, one on each line. -v late=1: the time limit of
 # the laboratory ended the run. A failure that a time limit caused ends with " (time-out)", as in
 # the output of tests.
 function fail(why) { print "fail " name ": " why; bad++ }

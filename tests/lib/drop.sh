@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Generates traffic for tests that interrupt it. Needs pair.sh.
+# Generates traffic for tests that interrupt the traffic. Needs pair.sh.
 # shellcheck disable=SC2034
 
-# wait_quiet SECONDS NS PORT: waits until no connection from or to PORT exists
+# wait_quiet SECONDS NS PORT: waits until NS has no established connection from or to PORT
 wait_quiet() { wait_in "$1" "$2" no_connections "$3"; }
 
-# traffic: starts endless writes from A to B; SRV and CLI are the pids, PORT is the port
+# traffic: starts RDMA Writes from A to B that go on for ten minutes, and waits until data flow.
+# Sets SRV and CLI to the pids of server and client, and PORT to the server's port. If the client
+# connected too early (perftest.sh), starts both once more, with a longer network delay.
 traffic() {
 	local n was=$DISTANCE
 	PORT=18515
@@ -30,7 +32,8 @@ traffic() {
 
 moving_or_early() { moving "$NS_A" "$IF_A" 1000000 || too_early 0 "$TMP/traffic-client"; }
 
-# traffic_rping: starts endless sends, writes and reads, with rping
+# traffic_rping: starts rping, which sends, writes and reads without end, and waits until data
+# flow. Sets SRV, CLI and PORT as traffic() does.
 traffic_rping() {
 	PORT=7174
 	MOVING_FROM=
@@ -43,8 +46,9 @@ traffic_rping() {
 	busywait "$IWT_TIME" moving "$NS_A" "$IF_A" 100000
 }
 
-# moving NS NETDEV OCTETS: has NETDEV sent at least OCTETS bytes since the first call after the test
-# has cleared MOVING_FROM?
+# moving NS NETDEV BYTES: has NETDEV in the namespace NS sent at least BYTES bytes since the first
+# call? The first call, before which the test must clear MOVING_FROM, stores the counter in
+# MOVING_FROM.
 moving() {
 	local now fields
 	now=$(in_net "$1" cat /proc/net/dev) || return 1

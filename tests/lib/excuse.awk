@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 # awk -f excuse.awk file=1 STANDSTILL file=2 LOG file=3 RESULTS: prints which items of a failed
-# job must run once more. A machine that stood still may have caused failures. If it may have
-# caused all failures of the job, prints "ITEM<tab>REASON" for each item to repeat; otherwise
+# job must run once more, because the machine stood still while these items ran. If standstills
+# can explain all failures of the job, prints "ITEM<tab>REASON" for each item to repeat; otherwise
 # prints nothing. The environment variable ITEMS lists all items of the job, one on each line.
 #
-# STANDSTILL has the lines of standstill.sh. A standstill during the run of an item explains only:
+# STANDSTILL is the file that standstill.sh writes, LOG is the output of the job, and RESULTS is the
+# output of count.awk. A standstill during the run of an item can explain only:
 # - a failure that ends with " (time-out)": the test waited too long for something;
-# - the end of the item, or of the laboratory, by its time limit;
-# - RCU's report of a stall, the only kernel message that is excused. Then the items that ran
-#   during a long standstill must run once more.
-# If there is one failure of another kind, no failure of the job is excused.
+# - that a time limit ended the item or the laboratory;
+# - RCU's report of a stall, the only kernel message that is excused. In this case all items that
+#   ran during a standstill of 15 seconds or more must run once more.
+# If the job has one failure of another kind, no failure of the job is excused.
 BEGIN {
 	count = split(ENVIRON["ITEMS"], all, "\n")
 	rcu_info = "rcu: INFO: rcu_[a-z]+ (self-)?detected (expedited )?stall"
@@ -60,8 +61,8 @@ file == 2 { next }
 	failed[found] = 1
 }
 
-# beside(): describes the longest standstill of at least "least" seconds during the run of item; ""
-# if there is none
+# beside(): returns a text about the longest standstill of at least "least" seconds during the run
+# of item, or "" if there was no such standstill
 function beside(item, least, i, most) {
 	for (i = 1; i <= stalls; i++)
 		if (length_of[i] >= least && until[i] >= begin[item] && (!(item in end) || until[i] - length_of[i] <= end[item]) &&
@@ -70,8 +71,8 @@ function beside(item, least, i, most) {
 	return most ? "processor " cpu[most] " stood still for " length_of[most] " s" : ""
 }
 
-# once_more(): item must run once more, because of a standstill during the run of the item
-# "during"
+# once_more(): adds item to the output, with the longest standstill during the run of the item
+# "during" as the reason. Without such a standstill, no failure of the job is excused.
 function once_more(item, during, why) {
 	if (item in said)
 		return
@@ -93,8 +94,8 @@ END {
 	for (i = 1; i <= items; i++)
 		if (order[i] in failed || (over && !(order[i] in end)))
 			once_more(order[i], order[i])
-	# items that did not start, because the time was over: the run of any started item delayed
-	# them
+	# The time limit of the laboratory was over before these items started. A standstill at any
+	# time since the first item began may be the reason.
 	for (i = 1; i <= count && over; i++)
 		if (!(all[i] in begin)) {
 			begin[all[i]] = begin[order[1]]

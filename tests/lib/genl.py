@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Sets up net devices that ip(8) creates and cannot set up, by generic netlink.
+Sets up WireGuard devices by generic netlink. ip(8) can create these net devices, but has no command
+to set them up.
 
 genl.py wg-key NETDEV KEY PORT
-                    gives a WireGuard device a private key (64 hexadecimal digits) and a UDP port;
-                    prints its public key
+                    gives the device the private key KEY (64 hexadecimal digits) and a UDP port;
+                    prints the public key of the device
 genl.py wg-peer NETDEV PUBLIC-KEY HOST PORT NETWORK...
-                    adds a peer; the device sends packets to the IPv4 and IPv6 NETWORKs to it
+                    adds a peer with the IPv4 address HOST and the UDP port PORT; the device sends
+                    packets for the IPv4 and IPv6 NETWORKs to this peer
 """
 import ipaddress
 import socket
@@ -21,7 +23,8 @@ NESTED = 0x8000
 
 
 def attr(kind, data):
-    """An attribute: bytes, text, or a list of attributes."""
+    """Encodes an attribute with the number kind; data is bytes, text or a list of encoded
+    attributes."""
     if isinstance(data, str):
         data = data.encode() + b"\0"
     elif isinstance(data, list):
@@ -30,7 +33,7 @@ def attr(kind, data):
 
 
 def attrs(data):
-    """Reads attributes: a dictionary of bytes by number."""
+    """Decodes attributes: returns {number: bytes}."""
     found = {}
     while len(data) >= 4:
         size, kind = struct.unpack_from("=HH", data)
@@ -49,7 +52,8 @@ class Family:
         self.number = struct.unpack("=H", self.call(GETFAMILY, [attr(2, name)])[1][:2])[0]
 
     def call(self, command, what, flags=ACK):
-        """Sends a command; returns the attributes of the answer."""
+        """Sends a command with the encoded attributes what; returns the attributes of the
+        answer."""
         body = struct.pack("=BBH", command, 1, 0) + b"".join(what)
         self.sock.send(struct.pack("=IHHII", len(body) + 16, self.number, REQUEST | flags, 1, 0) + body)
         answer = {}
@@ -67,14 +71,14 @@ class Family:
 
 
 def wg_key(netdev, key, port):
-    """See above."""
+    """Executes "wg-key"."""
     family = Family("wireguard")
     family.call(1, [attr(2, netdev), attr(3, bytes.fromhex(key)), attr(6, struct.pack("=H", int(port)))])
     print(family.call(0, [attr(2, netdev)], DUMP)[4].hex())
 
 
 def wg_peer(netdev, key, host, port, *networks):
-    """See above."""
+    """Executes "wg-peer"."""
     allowed = []
     for network in map(ipaddress.ip_network, networks):
         number = socket.AF_INET if network.version == 4 else socket.AF_INET6

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Runs the jobs of tests/check. A job is a command whose output has the form of suite.sh's output.
-# Needs standstill.sh. LOGS is the directory of logs and results.
+# An INDEX is a job's index into the arrays below. Needs standstill.sh. LOGS is the directory of
+# logs and results.
 
 NAMES=() COMMANDS=() LISTS=() ITEMS=()
 
-# job NAME COMMAND ITEM...: defines a job: COMMAND (quoted for the shell) runs the ITEMs, which
-# are added as arguments
+# job NAME COMMAND ITEM...: defines a job: COMMAND (quoted for the shell), with the ITEMs as
+# additional arguments, runs the ITEMs
 job() {
 	NAMES+=("$1")
 	COMMANDS+=("$2")
@@ -19,10 +20,10 @@ job() {
 on_host() { job "$1" "host_suite $(printf '%q ' "${@:2}")" "$1"; }
 
 # in_lab NAME LAB SECONDS LIMIT ITEM...: defines a job that runs tests in a laboratory. All tests
-# together may take SECONDS, each test may take LIMIT. "LAB/1" has one virtual processor, other
-# laboratories have two. (Not more, because many laboratories run at once: more virtual processors
-# for each real processor take more time and show few more races.) LAB_PIN binds the processors of a
-# User-Mode Linux to real processors, which saves a fifth of the time.
+# together may take SECONDS, and each test may run for LIMIT seconds without progress. "LAB/1" has
+# one virtual processor, other laboratories have two. (Many laboratories run at once: more virtual
+# processors for each real processor would take more time and show few more races.) LAB_PIN binds
+# the processors of a User-Mode Linux to real processors, which saves a fifth of the time.
 in_lab() {
 	local name=$1 lab=${2%/*} time=$3 limit=$4 cpus=2
 	[ "$lab" = "$2" ] || cpus=${2#*/}
@@ -42,8 +43,8 @@ host_suite() {
 }
 
 # stamp: copies the output of suite.sh, and adds a line "=== at SECONDS-SINCE-1970" after each
-# line that marks the beginning or the end of a test. It uses the clock of this machine, because
-# the clock of a laboratory may be late, especially when this machine stands still.
+# line that marks the beginning or the end of a test. The seconds are from the clock of this
+# machine, because the clock of a laboratory may be late, especially when this machine stands still.
 stamp() {
 	local line
 	while IFS= read -r line || [ -n "$line" ]; do
@@ -54,8 +55,8 @@ stamp() {
 	done
 }
 
-# run_items INDEX LIST LOG PART: runs the items of LIST with output to LOG, and writes their
-# results to PART
+# run_items INDEX LIST LOG PART: runs the items of LIST (quoted for the shell) with the command of
+# the job. Writes the output to the file LOG, and the results (count.awk) to the file PART.
 run_items() {
 	local name=${NAMES[$1]} list=$2 log=$3 part=$4 status verdict count
 	eval "count=($list)"
@@ -77,7 +78,8 @@ run_items() {
 	[ -z "$verdict" ] || echo "fail $verdict (see $log)" >>"$part"
 }
 
-# excuses INDEX LIST LOG PART: prints the items of LIST that must run once more (see excuse.awk)
+# excuses INDEX LIST LOG PART: prints the items of LIST that must run once more, and the reasons, in
+# the form of excuse.awk; LOG and PART are the files of run_items()
 excuses() {
 	local list
 	eval "list=($2)"
@@ -85,8 +87,8 @@ excuses() {
 		awk -f tests/lib/excuse.awk file=1 "$STANDSTILL" file=2 "$3" file=3 "$4"
 }
 
-# run_job INDEX: runs a job and writes its results to NAME.result. If all failures may be excused,
-# writes the items that must run once more, and the reasons, to NAME.excuses.
+# run_job INDEX: runs a job and writes its results to NAME.result. If standstills of the machine can
+# explain all failures, writes the items that must run once more, and the reasons, to NAME.excuses.
 run_job() {
 	local name=${NAMES[$1]} log=$LOGS/${NAMES[$1]}.log part=$LOGS/${NAMES[$1]}.part
 	run_items "$1" "${LISTS[$1]}" "$log" "$part"
@@ -95,8 +97,10 @@ run_job() {
 	mv "$part" "$LOGS/$name.result"
 }
 
-# forgive LOG PART EXCUSES: prints each assertion that failed in the first run of an item that has
-# passed now (PART.again has the new results).
+# forgive LOG PART EXCUSES: prints "excused ITEM: REASON" for each item of EXCUSES that has passed
+# in its repetition, and "forgiven RESULT" for each failure in the run before. The files LOG and
+# PART have the output and the results of the run before, PART.again has the results of the
+# repetition. EXCUSES is text in the form of excuse.awk.
 forgive() {
 	local item why what
 	while IFS=$'\t' read -r item why; do
@@ -111,12 +115,12 @@ forgive() {
 		sed -n '/^vm: gate: kernel messages/,/^vm: gate: the/{/^vm: /!s/^/forgiven /p}' "$1" | tr -d '\r'
 }
 
-# If a test fails during a standstill in each of this many runs, the standstill is not the cause.
+# If a test fails during a standstill in each of this many runs, standstills are not the cause.
 MOST_TRIES=6
 
-# again INDEX LOG PART EXCUSES [TRY]: runs the excused items once more. If an item fails again, it
-# has failed, unless all new failures may be excused. Writes the results of all items of LOG to
-# PART.
+# again INDEX LOG PART EXCUSES [TRY]: runs the items of EXCUSES once more; this is run number TRY
+# (2). If standstills can explain all new failures, runs those items again, up to run number
+# MOST_TRIES. Writes the results of all items of LOG to PART; the last run of an item counts.
 again() {
 	local try=${5:-2} name=${NAMES[$1]} log=$2 part=$3 items list more
 	mapfile -t items < <(cut -f 1 <<<"$4")
@@ -136,7 +140,8 @@ again() {
 	rm -f "$part.again"
 }
 
-# say_once_more NAME RESULTS EXCUSES: prints which items run once more, and why
+# say_once_more NAME RESULTS EXCUSES: prints the items of EXCUSES, which have to run once more, the
+# reasons, and the failures in the file RESULTS
 say_once_more() {
 	local item why
 	while IFS=$'\t' read -r item why; do
@@ -145,8 +150,8 @@ say_once_more() {
 	sed -n 's/^fail /    had failed  /p' "$2"
 }
 
-# second_tries INDEX...: when all jobs have ended, runs the excused items of these jobs once more,
-# without other jobs beside them
+# second_tries INDEX...: runs the items in the files NAME.excuses of these jobs once more, one job
+# at a time. The caller must wait first until all jobs have ended.
 second_tries() {
 	local i name
 	for i; do
@@ -165,10 +170,10 @@ logs() {
 	while [ -e "$log" ]; do echo "$log"; log+=.again; done
 }
 
-# explain LOG: prints each failure, the test's output about it, and the complaints of the
-# laboratory's gate, with all lines of the kernel's first bad message (machine.sh indents them).
-# The output must be sufficient, because a reader of results from another machine seldom has its
-# logs.
+# explain LOG: prints each failure, the test's output about the failure, and the messages of the
+# laboratory's gate, with all lines of the kernel's first bad message (machine.sh indents these
+# lines). The output must be sufficient to find the fault, because a reader of results from another
+# machine seldom has the logs.
 explain() {
 	awk '{ sub(/\r$/, "") }
 		!/^(not ok |#)/ { said = 0 }
@@ -184,7 +189,7 @@ tell() {
 	mapfile -t logs < <(logs "$1")
 	last=${logs[-1]}
 	say "$1: $(grep -c ^pass "$result") passed, $(grep -c ^fail "$result") failed, $(grep -c ^skip "$result") skipped ($(tail -n 1 "$LOGS/$1.time"))"
-	# "once more" lines: lib/pair.sh or a program tried something twice
+	# lines by which a script (perftest.sh) or a program reports that it tried something twice
 	sed -n 's/\r$//; s/^# once more: /    twice   /p' "${logs[@]}"
 	if [ -s "$LOGS/$1.excuses" ]; then
 		say_once_more "$1" "$result" "$(cat "$LOGS/$1.excuses")"
@@ -198,8 +203,8 @@ tell() {
 
 tell_verdicts() { sed -n 's/^fail /    FAILED  /p; s/^excused /    excused /p; s/^forgiven /    forgiven  /p' "$1"; }
 
-# the_end: summarises the run at the end of the output: all failures, the first bad message of
-# each kernel, and the failures that were excused
+# the_end: prints the end of the output: for each job, all failures, the failures that were excused,
+# and the first bad message of each kernel
 the_end() {
 	local name log
 	for name in "${NAMES[@]}"; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""kdoc.py FILE.c...: checks that every public function has a kernel-doc comment in front of it, or,
-if its body has at most three lines, a comment of one line; and that no line is too long. Prints
-each error; fails if there is one."""
+"""kdoc.py FILE...: checks that every public function of a C file has a kernel-doc comment, and that
+no line of any file is too long. A function whose body has at most three lines may have a comment of
+one line instead. Prints each error; fails if there is an error."""
 
 import re
 import sys
@@ -12,7 +12,8 @@ FUNCTION = re.compile(r"^(?!static|typedef|#|\s|\}|/| \*)[\w\s\*]*?\b(iwt_\w+)\(
 
 
 def is_short(lines, i):
-    """Has the function whose name is in line i at most three lines, and a comment of one line?"""
+    """Does the function whose name is in lines[i] have a body of at most three lines, and a comment
+    of one line?"""
     first = i
     while first and lines[first - 1].strip() and not lines[first - 1].startswith(("/*", " *")):
         first -= 1
@@ -22,7 +23,7 @@ def is_short(lines, i):
 
 
 def look(path):
-    """Returns the errors of one file."""
+    """Returns the errors of one file: a list of texts."""
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
     bad = ["%s:%d: %d columns" % (path, i + 1, len(line.expandtabs(8)))

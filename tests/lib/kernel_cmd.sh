@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # kernel_cmd CLANG OBJECT [ROOT [SRC]]: finds the command by which the kernel's Makefile made
-# OBJECT, and converts it for the front end of CLANG. Sets ARGS to the options and SOURCE to the
-# source file. System headers are below ROOT; SRC is the directory that was /src during the build.
-# Leaves out the options that CLANG rejects.
+# OBJECT, and converts the command for the compiler CLANG. Sets SOURCE to the source file, and ARGS
+# to the options without those that CLANG does not know. ROOT is the root directory in which OBJECT
+# was built: /usr/src becomes ROOT/usr/src. SRC is the directory that was mounted on /src during
+# the build: /src becomes SRC.
 kernel_cmd() {
 	local clang=$1 object=$2 root=${3:-} src=${4:-/src} cmd arg
 	local -a all=() keep=()
@@ -19,7 +20,8 @@ kernel_cmd() {
 		*) keep+=("$arg") ;;
 		esac
 	done
-	# All files have the same unknown options
+	# ask CLANG only once which options it does not know, because all files have the same
+	# options
 	[ -n "${UNKNOWN+x}" ] || UNKNOWN=$("$clang" -### -fsyntax-only "${keep[@]}" "$SOURCE" 2>&1 |
 		sed -n "s/.*error: [^']*'\([^']*\)'.*/ \1 /p")
 	ARGS=()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Reports results in TAP. A test calls ok, not_ok, skip, check or subtests, and ends with
-# ktap_finish. If a test fails because it waited too long, the result ends with " (time-out)".
-# Only such a failure may be excused by a machine that stood still (README).
+# ktap_finish. If a test fails because a wait timed out, the result ends with " (time-out)". Only
+# failures with this mark may be excused, if the machine stood still (tests/README).
 
 KTAP_N=0 KTAP_BAD=0 KTAP_SKIPPED=0
 KSFT_SKIP=4
@@ -10,29 +10,33 @@ KTAP_LOG=$(mktemp "${TMPDIR:-/tmp}/iwt-tap.XXXXXX")
 
 ktap_begin() { echo "TAP version 13"; }
 
-# Has a wait of this shell timed out since the last result? late() of wait.sh sets this.
+# "yes" if a wait of this shell has timed out since the last result, else empty. late() of wait.sh
+# sets LATE.
 LATE=
-# If the output of a test matches this, the failure is more than a time-out
+# If the output of a test matches this pattern, there is a fault besides a time-out
 KTAP_NEVER='differ|instead of|wrong (octet|data)|corrupt|leak|changed|Segmentation fault|core dumped|status 1[3-9][0-9]'
 
-# is_late STATUS [FILE]: did a command with this exit STATUS fail by a time limit? Either "timeout"
-# or iwt_patient ended it (124), or a wait in this shell timed out, or the command's output, FILE,
-# reports a time-out; and FILE reports no other fault.
+# is_late STATUS [FILE]: did a command with the exit status STATUS and the output FILE fail because
+# of a time limit? Yes, if STATUS is 124: timeout(1) or iwt_patient ended the command. Also yes, if
+# a wait in this shell timed out or FILE reports a time-out, and FILE does not match KTAP_NEVER; but
+# not if a signal ended the command.
 is_late() {
 	case $1 in
 	0) return 1 ;;
 	124) return 0 ;;
-	*[!0-9]* | 12[89] | 1[3-9]? | 2??) return 1 ;;	# no status, or a signal has ended it
+	*[!0-9]* | 12[89] | 1[3-9]? | 2??) return 1 ;;	# no number, or a signal ended the command
 	esac
 	[ -n "$LATE" ] || grep -qsE '^(# ?)*time-out: ' "${2:-/dev/null}" || return 1
 	! grep -qsE "$KTAP_NEVER" "${2:-/dev/null}"
 }
 
-# judge_late STATUS [FILE]: sets LATE for the next not_ok: did a time limit cause the failure?
+# judge_late STATUS [FILE]: sets LATE for the next not_ok: "yes" if is_late STATUS FILE, else empty
 judge_late() { if is_late "$@"; then LATE=yes; else LATE=; fi; }
 
-# judge_pair CLIENT SERVER CLIENT-FILE SERVER-FILE: judge_late() for a client and a server, by their
-# exit statuses and outputs; the test may have stopped the server (137, 143)
+# judge_pair CLIENT SERVER CLIENT-FILE SERVER-FILE: does the same for a client and a server. CLIENT
+# and SERVER are the exit statuses, the files are the outputs. LATE becomes "yes" if one or both
+# have failed, and time limits explain each of these failures. A server that the test stopped
+# (status 137 or 143) has not failed.
 judge_pair() {
 	local client=$1 server=$2
 	LATE=
@@ -72,7 +76,8 @@ skip() {
 
 diag() { sed 's/^/# /'; }
 
-# check WHAT COMMAND...: ok when COMMAND succeeds; its output is shown otherwise
+# check WHAT COMMAND...: runs COMMAND, and reports the result as WHAT. If COMMAND fails, prints the
+# last lines of its output.
 check() {
 	local what=$1 rc=0
 	shift
@@ -89,8 +94,8 @@ check() {
 	return 1
 }
 
-# failed_itself STATUS: did the program run and fail by itself? No, if there is no such program,
-# or if a time limit or a signal ended it.
+# failed_itself STATUS: did a command with the exit status STATUS fail by itself? No, if the command
+# succeeded, if a time limit or a signal ended the command, or if the shell did not find it.
 failed_itself() { [ "$1" -ge 1 ] && [ "$1" -lt 124 ]; }
 
 # not COMMAND...: succeeds when COMMAND fails by itself
@@ -100,8 +105,8 @@ not() {
 	failed_itself $rc
 }
 
-# refuse WHAT COMMAND...: ok if COMMAND fails by itself and its output matches $REFUSAL (a pattern
-# of grep -E, if set)
+# refuse WHAT COMMAND...: runs COMMAND, which must fail by itself, and reports the result as WHAT.
+# If REFUSAL, a pattern of grep -E, is set, the output of COMMAND must match this pattern.
 REFUSAL=
 refuse() {
 	local what=$1 rc why=''
@@ -125,10 +130,11 @@ refuse() {
 	return 1
 }
 
-# subtests PREFIX FILE STATUS: reports the results in FILE (TAP of another program) as results of
-# this test. Fails if FILE has no plan or a plan with another number of results. Also fails if the
-# program's exit STATUS is not 0 but it reported no failure. A line "# time-out: ..." belongs to
-# the result that follows.
+# subtests PREFIX FILE STATUS: reports the results in FILE, the TAP of another program, as results
+# of this test; PREFIX is added to their names. STATUS is the exit status of the program. Reports
+# one more failure, and fails, if FILE has no plan, if the number of results is not the planned
+# number, or if STATUS is not 0 although the program reported no failure. A line "# time-out: ..."
+# belongs to the result after the line.
 subtests() {
 	local prefix=$1 file=$2 status=${3:-that nobody looked at} line plan='' seen=0 bad=0 diags=()
 	LATE=
@@ -160,7 +166,7 @@ subtests() {
 	return 1
 }
 
-# tap PREFIX COMMAND...: runs COMMAND, and reports its TAP results as results of this test
+# tap PREFIX COMMAND...: runs COMMAND, and reports its TAP results with subtests()
 tap() {
 	local prefix=$1 rc=0
 	shift
@@ -178,22 +184,25 @@ ktap_finish() {
 	exit 0
 }
 
-# A laboratory (tests/vm) is made for these tests: no program or module may be missing there.
+# in_laboratory: does this test run in a laboratory (tests/vm)? There, all programs and modules
+# that the tests need must exist.
 in_laboratory() { [ -e "${IWT_LABORATORY-/opt/iw_tcp/vm/run.env}" ]; }
 
-# missing WHAT NAME: WHAT cannot be tested because the program or module NAME is missing
+# missing WHAT NAME: reports that WHAT was not tested because the program or module NAME is missing:
+# in a laboratory as a failure, elsewhere as a skip
 missing() {
 	if in_laboratory; then not_ok "$1: there is no $2"; else skip "$1" "no $2 here"; fi
 }
 
-# missing_all NAME: the whole test cannot run because the program or module NAME is missing
+# missing_all NAME: ends the test, because the program or module NAME is missing: in a laboratory
+# the test fails, elsewhere it is skipped
 missing_all() {
 	in_laboratory || skip_all "no $1 here"
 	not_ok "there is no $1"
 	ktap_finish
 }
 
-# skip_all REASON: ends a test that cannot run at all
+# skip_all REASON: ends the test as skipped, because no part of the test can run
 skip_all() {
 	echo "1..0 # SKIP $*"
 	exit $KSFT_SKIP

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Loads and runs the modules of tests/modules: iwt_ktest is a kernel consumer that connects A and
-# B, iwt_held uses sockets that belong to other processes, and iwt_slow makes functions slow.
+# Loads and uses modules of tests/modules: iwt_ktest is a kernel consumer that connects A and B,
+# iwt_held acts on the sockets of processes at bad moments, and iwt_slow delays kernel functions.
 
 KTEST=/sys/kernel/debug/iwt_ktest
 
 # ktest_load: loads iwt_ktest; fails if there is no such module, or no debugfs
 ktest_load() { modprobe -q iwt_ktest && [ -d $KTEST ]; }
-# ktest_need: loads iwt_ktest; otherwise skips the test, or fails it in a laboratory without the
-# module
+# ktest_need: loads iwt_ktest. If the module is missing, the test fails in a laboratory, and is
+# skipped elsewhere. Without debugfs the test is skipped.
 ktest_need() {
 	modprobe -q iwt_ktest || missing_all "module iwt_ktest"
 	[ -d $KTEST ] || skip_all "no debugfs here"
 }
 
 # ktest GROUP [MODE]: runs a group of iwt_ktest's tests; MODE is the way in which iwt_ktest reads
-# completions (default: direct). The line that is written contains the numbers of two file
-# descriptors, of the namespaces A and B.
+# completions (default: direct). The file descriptors 8 and 9 tell iwt_ktest the namespaces A and B.
 ktest() {
 	echo "$1 ${2:-direct} 8 9 $IP_A $IP_B" 8<"/run/netns/$NS_A" 9<"/run/netns/$NS_B" >$KTEST/run
 }
@@ -27,20 +26,23 @@ ktest_results() {
 	subtests "$1" "$TMP/results" $?
 }
 
-# ktest_unload: unloads iwt_ktest, and fails if it stays
+# ktest_unload: unloads iwt_ktest, and fails if the module is still loaded then
 ktest_unload() { modprobe -r iwt_ktest && [ ! -d /sys/module/iwt_ktest ]; }
 
 HELD=/sys/kernel/debug/iwt_held/ctl
 
-# held_need: loads iwt_held; tests write commands for it to $HELD. (A command that "ip netns exec"
-# starts cannot do that, because "ip netns exec" mounts a new /sys without debugfs.)
+# held_need: loads iwt_held, whose requests a test writes to the file $HELD. If the module or
+# debugfs is missing, the test fails in a laboratory, and is skipped elsewhere. (A command that "ip
+# netns exec" starts cannot write to $HELD, because "ip netns exec" mounts a new /sys without
+# debugfs.)
 held_need() {
 	modprobe -q iwt_held || missing_all "module iwt_held"
 	[ -e $HELD ] || missing_all "debugfs"
 }
 
-# slow_down PARAMETER...: loads iwt_slow. Kernels without probes cannot load it. On other kernels
-# loading must succeed: if a slowed function was renamed, the test would pass without testing.
+# slow_down PARAMETER...: loads iwt_slow with these module parameters, such as the names of the
+# functions to delay. Does nothing on kernels without kernel probes. On other kernels loading must
+# succeed: if the kernel has no function of such a name, the test would run without the delay.
 slow_down() {
 	if grep -qw register_kretprobe /proc/kallsyms; then
 		check "functions of the kernel are slow: $*" modprobe iwt_slow "$@"

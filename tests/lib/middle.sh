@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Connects A and B through a third namespace, M, which is a switch or a router. Needs net.sh.
+# Connects the namespaces A and B through a third namespace, M, which is a switch or a router. Needs
+# net.sh.
 #
 #	A: IF_A --- M_A  M  M_B --- IF_B: B
 
@@ -10,7 +11,8 @@ FAR_B=10.78.0.2 FAR6_B=fd78::2
 
 in_m() { ip netns exec "$NS_M" "$@"; }
 
-# middle_cables [MTU]: makes the namespaces, and a veth pair from each end to the middle
+# middle_cables [MTU]: makes the namespaces A, M and B, a veth pair between A and M, and a veth pair
+# between M and B. Only A gets addresses.
 middle_cables() {
 	local mtu=${1:-1500} ns
 	for ns in "$NS_A" "$NS_M" "$NS_B"; do ns_add "$ns" && no_dad "$ns" || return; done
@@ -23,7 +25,8 @@ middle_cables() {
 	done
 }
 
-# reaches ADDRESS...: does A get an answer from each?
+# reaches ADDRESS...: waits until A gets an answer from each address; ignores IPv6 addresses if the
+# kernel has no IPv6
 reaches() {
 	local ip
 	for ip; do
@@ -32,7 +35,7 @@ reaches() {
 	done
 }
 
-# switched [MTU]: M is a bridge between A and B; B has IP_B and IP6_B
+# switched [MTU]: makes A, M and B, with M as a bridge; B gets the addresses IP_B and IP6_B
 switched() {
 	middle_cables "$@" || return
 	ip -n "$NS_M" link add "b$M_A" mtu "${1:-1500}" type bridge forward_delay 0 || return
@@ -44,7 +47,7 @@ switched() {
 	reaches $IP_B $IP6_B
 }
 
-# routed [MTU]: M forwards IP packets; B has FAR_B and FAR6_B
+# routed [MTU]: makes A, M and B, with M as a router; B gets the addresses FAR_B and FAR6_B
 routed() {
 	middle_cables "$@" || return
 	in_net "$NS_M" sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
@@ -63,7 +66,7 @@ routed() {
 	reaches $FAR_B $FAR6_B
 }
 
-# middle_gone: deletes the namespaces of A, M and B, and their links
+# middle_gone: deletes the namespaces A, M and B, and their links
 middle_gone() {
 	local x
 	for x in "${MADE_DEV[@]}"; do

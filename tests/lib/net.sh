@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Makes two network namespaces, A and B, which a veth pair connects, each with an RDMA link. At its
-# end, a test removes everything that it made with the functions of this file, and nothing else.
+# Makes two network namespaces, A and B, connected by a veth pair, each with an RDMA link. When a
+# test ends, cleanup() removes everything that the functions of this file made, and nothing else.
 #
 #	IWT_LINK_TYPE	type of the links (iw_tcp)
-#	IWT_BIN		where the test programs are
+#	IWT_BIN		directory of the test programs
 #	IWT_TIME	seconds that any single step may take (90)
 
 IWT_LINK_TYPE=${IWT_LINK_TYPE:-iw_tcp}
 IWT_TIME=${IWT_TIME:-90}
 IWT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# The directory of the test programs: in a laboratory, in this tree, or in an installed kselftest
+# The directories of the test programs in a laboratory, in this tree, and in an installed kselftest
 for dir in /opt/iw_tcp/bin "$IWT_LIB/../../build/programs" "$IWT_LIB/../selftests/programs"; do
 	[ -n "${IWT_BIN:-}" ] || [ ! -d "$dir" ] || IWT_BIN=$dir
 done
@@ -32,8 +32,8 @@ TMP=$(mktemp -d "${TMPDIR:-/tmp}/iwt-$TAG.XXXXXX")
 in_a() { ip netns exec "$NS_A" "$@"; }
 in_b() { ip netns exec "$NS_B" "$@"; }
 
-# in_net NS COMMAND...: runs a command that does not need the namespace's /sys. Faster than "ip
-# netns exec", which mounts a new /sys each time.
+# in_net NS COMMAND...: runs COMMAND in the network namespace NS. COMMAND does not see the /sys of
+# NS. This is faster than "ip netns exec", which mounts a new /sys each time.
 in_net() { nsenter --net="/run/netns/$1" "${@:2}"; }
 
 # in_ns NS COMMAND...: runs COMMAND in NS; NS "" is the initial namespace
@@ -53,8 +53,9 @@ alive() {
 	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null && [[ ${stat##*) } != [ZX]* ]]
 }
 
-# start COMMAND...: runs COMMAND in the background; its pid is in PID. (in_a and in_b are
-# expanded, so that PID is the pid of the program and not of a shell around it.)
+# start COMMAND...: starts COMMAND in the background, and sets PID to its pid. (start replaces in_a
+# and in_b by "ip netns exec", so that PID is the pid of the program, and not of a shell that runs
+# the function in_a.)
 start() {
 	case $1 in
 	in_a) set -- ip netns exec "$NS_A" "${@:2}" ;;
@@ -65,8 +66,9 @@ start() {
 	STARTED+=("$PID")
 }
 
-# ended PID [SECONDS]: waits for a process that start() began, and returns its exit status. If the
-# process does not end in time, runs $IWT_LOOK in a shell and then ends the process.
+# ended PID [SECONDS]: waits until a process of start() ends, and returns its exit status. If the
+# process does not end within SECONDS (IWT_TIME), runs $IWT_LOOK in a shell, ends the process, and
+# returns 124.
 ended() {
 	local pid=$1
 	if ! busywait "${2:-$IWT_TIME}" not alive "$pid"; then
@@ -79,7 +81,7 @@ ended() {
 }
 
 stop() {
-	local pid LATE	# a process that must be killed does not make the next result a time-out
+	local pid LATE	# local LATE: if busywait times out here, the next result gets no mark
 	for pid; do
 		alive "$pid" || continue
 		kill -TERM "$pid" 2>/dev/null
@@ -88,10 +90,10 @@ stop() {
 	done
 }
 
-# wait_in SECONDS NS FUNCTION [ARGUMENT...]: waits until a function of wait.sh succeeds
+# wait_in SECONDS NS FUNCTION [ARGUMENT...]: waits until a function of wait.sh succeeds in NS
 wait_in() { in_net "$2" bash "$IWT_LIB/wait.sh" "$1" "${@:3}"; }
-# wait_listen NS PORT, wait_free NS PORT: wait until there is a TCP listener on PORT (of a user or
-# of the kernel), or none
+# wait_listen NS PORT: waits until NS has a TCP listener on PORT, of a process or of the kernel
+# wait_free NS PORT: waits until NS has no TCP listener on PORT
 wait_listen() { wait_in "$IWT_TIME" "$1" port_is "$2" yes; }
 wait_free() { wait_in 20 "$1" port_is "$2" no; }
 
@@ -107,11 +109,12 @@ ns_del() {
 	ip netns del "$1" 2>/dev/null
 }
 
-# rdma_exists LINK, rdma_in NS NETDEV: does the link exist, or is there a link on NETDEV in NS?
+# rdma_exists LINK: does this namespace have the link LINK?
+# rdma_in NS NETDEV: does the namespace NS have a link on NETDEV?
 rdma_exists() { rdma link show "$1/1" >/dev/null 2>&1; }
 rdma_in() { in_net "$1" rdma link show 2>/dev/null | grep -q " netdev $2 "; }
 
-# want_configfs: mounts configfs; if it is a module, it may not be mounted yet
+# want_configfs: loads and mounts configfs, unless it is mounted already; fails without configfs
 want_configfs() {
 	modprobe -q configfs
 	mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
@@ -123,8 +126,9 @@ link_add() {
 	MADE_DEV+=("$1 $2")
 }
 
-# counter LINK NAME: prints the current value. The RDMA core reads a device's counters at most
-# every 10 ms and shows the old values in between, so this waits first.
+# counter LINK NAME: prints the current value of a counter. The RDMA core reads the counters of a
+# device at most every 10 ms, and shows old values in between. So this function waits for 30 ms
+# before it reads the counter.
 counter() {
 	nap 0.03
 	cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"
@@ -132,7 +136,7 @@ counter() {
 
 link_del() { in_net "$1" rdma link delete "$2"; }
 
-# no_dad NS: IPv6 addresses can be used at once, without duplicate address detection
+# no_dad NS: turns off duplicate address detection in NS, so that IPv6 addresses work at once
 no_dad() { in_net "$1" sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0 2>/dev/null; }
 
 # net_setup [MTU]: makes the namespaces and the veth pair, with addresses
@@ -153,9 +157,10 @@ net_setup() {
 	[ ! -d /proc/sys/net/ipv6 ] || busywait 20 in_net "$NS_A" ping -6 -c 1 -W 1 $IP6_B
 }
 
-# dummy_add NETDEV ADDRESS: makes a dummy net device. TCP connections between its own addresses
-# pass through lo, in segments for an Ethernet with MTU 1500. It is for consumers that support
-# only the initial namespace, where a veth pair is of no use: TCP between two addresses of one
+# dummy_add NETDEV ADDRESS: makes a dummy net device with ADDRESS. A TCP connection from ADDRESS to
+# ADDRESS passes through lo, in segments for MTU 1500. This device is for consumers that support
+# only
+# the initial namespace. A veth pair would not help there: TCP between two addresses of the same
 # namespace always uses lo.
 dummy_add() {
 	ip link add "$1" mtu 1500 type dummy || return
@@ -164,8 +169,8 @@ dummy_add() {
 		ip route change local "$2" dev lo table local proto kernel scope host src "$2" mtu 1500
 }
 
-# distance "far off" [MS] | near: delays A's packets to B by MS (10) milliseconds, or removes the
-# delay
+# distance "far off" [MS]: delays all packets from A to B by MS milliseconds (10)
+# distance near: removes the delay
 DISTANCE=
 distance() {
 	DISTANCE=${1#near}
@@ -175,7 +180,7 @@ distance() {
 	esac 2>/dev/null
 }
 
-# setup [MTU]: runs net_setup and makes a link on each side
+# setup [MTU]: makes the namespaces as net_setup does, and a link in each of them
 setup() {
 	net_setup "$@" && link_add "$NS_A" "$DEV_A" "$IF_A" && link_add "$NS_B" "$DEV_B" "$IF_B"
 }
@@ -195,8 +200,8 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 1' INT TERM HUP
 
-# require PROGRAM...: skips the test, or fails it in a laboratory, if one of these programs is
-# missing
+# require PROGRAM...: if one of these programs is missing, the test fails in a laboratory, and is
+# skipped elsewhere
 require() {
 	local cmd
 	for cmd; do
@@ -204,7 +209,8 @@ require() {
 	done
 }
 
-# want_modules NAME...: loads the modules, unless they are built into the kernel
+# want_modules NAME...: loads the modules; fails if one of them can be neither loaded nor found in
+# the kernel
 want_modules() {
 	local m
 	for m; do
@@ -212,7 +218,8 @@ want_modules() {
 	done
 }
 
-# require_type TYPE: the test needs a kernel that has the link type or can load its module
+# require_type TYPE: loads the module of the link type TYPE. If the kernel has no such module, the
+# test fails in a laboratory, and is skipped elsewhere.
 require_type() {
 	modprobe -q "$1" || [ -d "/sys/module/$1" ] || missing_all "module $1"
 }

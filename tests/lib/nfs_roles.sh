@@ -3,8 +3,10 @@
 # NFS over RDMA: the kernel's server exports a tmpfs, and the kernel's client mounts it with
 # proto=rdma, writes some megabytes, mounts again, reads and compares.
 #
-#   nfs_roles.sh server DIR			serves until DIR/stop exists; DIR/started has its status
-#   nfs_roles.sh client DIR MEGABYTES		leaves DIR/STEP.rc and DIR/STEP.log for each step
+#   nfs_roles.sh server DIR		starts the server, writes 0 or an error to DIR/started, and
+#					serves until the file DIR/stop exists
+#   nfs_roles.sh client DIR MEGABYTES	writes the exit status and the output of each step to
+#					DIR/STEP.rc and DIR/STEP.log
 #
 # Each role needs its own network namespace and its own mount namespace.
 
@@ -12,7 +14,7 @@ here=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/lib/nfs.sh
 . "$here/nfs.sh"
 
-# watching PID: waits until process PID watches a directory
+# watching PID: waits until process PID has an inotify descriptor, but for at most ten seconds
 watching() {
 	local n
 	for ((n = 0; n < 50; n++)); do
@@ -21,7 +23,7 @@ watching() {
 	done
 }
 
-# server DIR: serves until DIR/stop appears
+# server DIR: starts the server, and serves until DIR/stop exists
 server() {
 	local dir=$1 mountd cld rc=0
 	mkdir -p /srv /run/rpc_pipefs /var/lib/nfs/nfsdcld
@@ -31,8 +33,8 @@ server() {
 	exportfs -i -o rw,no_root_squash,insecure,no_subtree_check,fsid=1 '*:/srv' || return
 	rpc.mountd --foreground -N 2 -N 3 >"$dir/mountd" 2>&1 &
 	mountd=$!
-	# nfsdcld tells the server that no client has anything to reclaim; so the server does not
-	# wait for clients (grace period)
+	# nfsdcld reports to the server that no client has state to reclaim. So the server needs no
+	# grace period, in which it would wait for clients.
 	nfsdcld --foreground >"$dir/cld" 2>&1 &
 	cld=$!
 	watching $cld
@@ -50,7 +52,7 @@ server() {
 	return $rc
 }
 
-# client DIR MEGABYTES: runs all steps; leaves DIR/STEP.rc and DIR/STEP.log for each step
+# client DIR MEGABYTES: runs the steps of the client until a step fails
 client() {
 	local dir=$1 mb=$2 step
 	mkdir -p $NFS_AT

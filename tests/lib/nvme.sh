@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Starts the kernel's NVMe target, which exports a RAM disk, and connects the kernel's NVMe host,
-# which then has a disk. Needs wait.sh.
+# Starts the kernel's NVMe target, which exports a RAM disk, and connects the kernel's NVMe host to
+# the target. Then the host has an NVMe disk. Needs wait.sh.
 
 NVME_NQN=nqn.2026-01.org.example:iwt
 NVME_HOST=6f1c9b4e-9a57-4b6f-8a53-0d8c1f6b2a77
 NVME_RAM=/dev/ram0
 NVMET=/sys/kernel/config/nvmet
 
-# nvme_ram MB: makes a RAM disk
+# nvme_ram MB: makes a RAM disk of MB megabytes
 nvme_ram() {
 	modprobe brd rd_nr=1 rd_size=$(($1 * 1024)) 2>/dev/null
 	[ -b $NVME_RAM ]
@@ -29,7 +29,7 @@ nvme_target_start() {
 		ln -s "$s" "$p/subsystems/$NVME_NQN"
 }
 
-# nvme_target_stop: removes all parts of the target; fails if one part did not exist
+# nvme_target_stop: removes all parts of the target; fails if one of the parts cannot be removed
 nvme_target_stop() {
 	local s=$NVMET/subsystems/$NVME_NQN p=$NVMET/ports/1 rc=0
 	rm "$p/subsystems/$NVME_NQN" || rc=1
@@ -37,7 +37,7 @@ nvme_target_stop() {
 	return $rc
 }
 
-# nvme_disk: prints the block device of the connected namespace
+# nvme_disk: prints the path of the NVMe disk; fails if there is no such disk
 nvme_disk() {
 	local d
 	for d in /sys/class/nvme-subsystem/*/nvme*n1 /sys/class/nvme/*/nvme*n1; do
@@ -49,16 +49,17 @@ nvme_disk() {
 	return 1
 }
 
-# nvme_gone: has the host no controller?
+# nvme_gone: succeeds if the host has no NVMe controller
 nvme_gone() { ! compgen -G '/sys/class/nvme/nvme*' >/dev/null; }
 
-# nvme_connect SECONDS TRANSPORT ADDRESS: connects, and waits for the disk. The host needs a name
-# (NQN); nvme-cli reads it from a file that laboratories do not have, so it is an option here.
+# nvme_connect SECONDS TRANSPORT ADDRESS: connects the host to the target, and waits for the disk.
+# The host needs a name (NQN). nvme-cli would read the name from a file that the laboratories do not
+# have, so this function gives the name as an option.
 nvme_connect() {
 	iwt_patient "$1" nvme connect -t "$2" -a "$3" -s 4420 -n $NVME_NQN -i 2 -Q 32 \
 		--hostnqn=nqn.2014-08.org.nvmexpress:uuid:$NVME_HOST --hostid=$NVME_HOST &&
 		busywait 30 nvme_disk
 }
 
-# nvme_disconnect SECONDS: disconnects, and waits until the controller has gone
+# nvme_disconnect SECONDS: disconnects, and waits until the host has no controller
 nvme_disconnect() { iwt_patient "$1" nvme disconnect -n $NVME_NQN && busywait 30 nvme_gone; }

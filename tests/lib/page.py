@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """page.py PAGE names TABLE | PAGE recipe NAME | PAGE output NAME FILE | PAGE commands "": reads
-parts of a page that comments in the page mark.
+tables, commands and outputs from PAGE, a page of the documentation. Comments in the page mark them.
 
 "names" prints the first column of the table after the comment ".. names: TABLE", one name on each
 line. "recipe" prints the literal block after the comment ".. recipe: NAME". "output" compares
-FILE with the literal block after the comment ".. output: NAME", if there is one: FILE must
-contain each line of the block, in the same order; "..." in the block matches any text. With the
-NAME "", "recipe" and "output" print the names of all recipes or outputs. "commands" prints the
-commands in the text of the page, such as "``ss -tn``", except lines of recipes and parts of such
-lines."""
+FILE with the literal block after the comment ".. output: NAME", if the page has this comment: FILE
+must contain each line of the block, in the same order; "..." in the block matches any text. With
+the NAME "", "recipe" prints the names of all recipes, and "output" the names of all outputs.
+"commands" prints the commands in the text of the page, such as "``ss -tn``", except those that are
+a line of a recipe or a part of such a line."""
 import re
 import sys
 
@@ -36,12 +36,13 @@ def block(lines):
         yield line[4:]
 
 
-# Commands by which the text tells the reader to inspect something
+# The first words of commands by which users inspect a system; commands() prints only such commands
 LOOKS = ("cat", "fi_info", "ip", "iscsiadm", "modprobe", "nvme", "rdma", "ss", "ulimit")
 
 
 def commands(lines):
-    """Yields the commands in the text."""
+    """Yields each command in the text that begins with a word of LOOKS and is not part of a
+    recipe."""
     cooked = [line for i, mark in enumerate(lines) if mark.startswith(".. recipe: ") for line in block(lines[i + 1:])]
     seen = set()
     for literal in re.findall(r"``([^`]+)``", "\n".join(lines)):
@@ -59,7 +60,8 @@ def pattern(line):
 
 
 def compare(lines, name, path):
-    """Ends the program with an error if the output in the file does not agree with the page."""
+    """Ends the program with an error if the output in the file path does not agree with the output
+    "name" of the page."""
     mark = ".. output: " + name
     if mark not in lines:
         return

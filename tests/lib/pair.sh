@@ -5,10 +5,11 @@
 # shellcheck source=tests/lib/perftest.sh
 . "$(dirname "${BASH_SOURCE[0]}")/perftest.sh"
 
-# A client's rping may fail in a race of its own threads after its last ping. One thread closes
-# the event channel while another thread is about to read from it; or a thread sees a flushed
-# receive before it sees the disconnect. In both cases the exit status of rping is 255. (Newer
-# rdma-core is fixed.) This is not a failure if the client has printed its last ping (option -v).
+# After the last ping, rping may fail in a race of its own threads, with exit status 255: one thread
+# closes the event channel while another thread is about to read from the channel (ended_late), or,
+# in the server, a thread sees a flushed receive before the disconnect (flushed_first). Newer
+# versions of rdma-core do not have this race. Such an end of the client is accepted if the client
+# has printed its last ping (had_all); the client needs the option -v for this.
 ended_late() { grep -qs '^rdma_get_cm_event: ' "$1"; }
 flushed_first() { grep -qs '^wait for RDMA_READ_ADV state 11$' "$1"; }
 had_all() { [[ $1 =~ \ -C\ ([0-9]+) ]] && grep -qsa "^ping data: rdma-ping-$((BASH_REMATCH[1] - 1)): " "$2"; }
@@ -16,14 +17,15 @@ had_all() { [[ $1 =~ \ -C\ ([0-9]+) ]] && grep -qsa "^ping data: rdma-ping-$((BA
 # fi_pingpong may hang or crash at its end. Each side sends a last message, and exits when its own
 # message has been sent and the peer's message has arrived. But if fi_pingpong processes the event
 # "the peer has disconnected" before it reads the completions, it drops the completions. Then it
-# waits for ever or crashes. By then it has compared all data: it has printed the line of the
-# longest messages. Still, the hang is the link's fault if the link lost a message or did not
-# complete a request. So the test checks the counters of both links while fi_pingpong still waits.
+# waits for ever or crashes. This is accepted if fi_pingpong has compared all data before: then it
+# has printed the line of the longest messages (had_longest). But a link that has lost a message or
+# has not completed a request can also be the cause of a hang. So the test checks the counters of
+# both links while fi_pingpong still waits (all_came).
 had_longest() { grep -qsE '^1m +[0-9]+ +=[0-9]+ ' "$1"; }
 
-# came_begin COMMAND: saves the counters of both links, if COMMAND is a program that may wait for
-# ever. Sets IWT_LOOK to a command that compares the counters; iwt_patient and ended() run this
-# command before they end the program.
+# came_begin COMMAND: prepares a run of COMMAND. If COMMAND is an fi_pingpong that may hang, saves
+# the counters of both links, and sets IWT_LOOK to a command that compares the counters: iwt_patient
+# and ended() run $IWT_LOOK before they end a program.
 came_begin() {
 	export IWT_LOOK=$IWT_LIB/stuck.sh
 	case $1 in "fi_pingpong "*" -e rdm "*) ;; *) return 0 ;; esac
@@ -33,7 +35,8 @@ came_begin() {
 		IWT_LOOK="$IWT_LIB/came.py look $TMP/came"
 }
 
-# all_came: have both links received everything that the other one sent? Prints the differences.
+# all_came: has each link received everything that the other link sent? If not, prints the
+# differences. Uses the counters that came_begin saved.
 all_came() {
 	[ "$IWT_LINK_TYPE" = iw_tcp ] || return 0
 	"$IWT_LIB/came.py" look "$TMP/came"
@@ -42,23 +45,26 @@ all_came() {
 	[ ! -s "$TMP/came.came" ]
 }
 
-# excused RC COMMAND OUTPUT: is this failure a known fault of the program COMMAND?
+# excused RC COMMAND OUTPUT: COMMAND has failed with the exit status RC, and its output is in the
+# file OUTPUT. Is this one of the known faults of rping and fi_pingpong?
 excused() {
 	case $1:$2 in
 	255:"rping -c"*) ended_late "$3" && had_all "$2" "$3" ;;
 	255:"rping -s"*) ended_late "$3" || flushed_first "$3" ;;
-	# iwt_patient ended the program (124), or a signal: ABRT, SEGV, or KILL or TERM of the test
+	# iwt_patient ended the program (124), the program crashed (ABRT 134, SEGV 139), or the
+	# test ended it (KILL 137, TERM 143)
 	124:"fi_pingpong "*" -e rdm "* | 13[479]:"fi_pingpong "*" -e rdm "* | 143:"fi_pingpong "*" -e rdm "*)
 		had_longest "$3" && all_came ;;
 	*) return 1 ;;
 	esac
 }
 
-# well RC COMMAND OUTPUT: did COMMAND end without an error, or with one that is excused?
+# well RC COMMAND OUTPUT: did COMMAND succeed, or fail with an error that excused() accepts?
 well() { [ "$1" = 0 ] || excused "$@"; }
 
-# pair_once PORT SERVER-COMMAND CLIENT-COMMAND: runs both once; sets CLIENT_RC and SERVER_RC to
-# their exit statuses
+# pair_once PORT SERVER-COMMAND CLIENT-COMMAND: runs the server in B and the client in A, once. Sets
+# CLIENT_RC and SERVER_RC to the exit statuses, or to "none" if the server does not listen on PORT.
+# Fails unless both ended well.
 pair_once() {
 	local port=$1 server=$2 client=$3 srv
 	came_begin "$client"
@@ -81,8 +87,9 @@ pair_once() {
 	well $CLIENT_RC "$client" "$TMP/pair-client" && well $SERVER_RC "$server" "$TMP/pair-server"
 }
 
-# pair WHAT PORT SERVER-COMMAND CLIENT-COMMAND: runs both and reports the result as WHAT. If the
-# client of perftest connected too early, runs both again.
+# pair WHAT PORT SERVER-COMMAND CLIENT-COMMAND: runs the server in B and the client in A, and
+# reports the result as WHAT. If a client of perftest connected too early, runs both once more, with
+# a longer network delay.
 pair() {
 	local what=$1 client=$4 good='' was=$DISTANCE
 	if ! command -v "${client%% *}" >/dev/null; then

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""raw.py KIND RAW DETAILS: checks that raw dumps agree with the details of the same objects, which
-were read later.
-raw.py sending RAW: does one of the queue pairs send a message of which some bytes are not framed?
+"""raw.py KIND RAW DETAILS: checks that the raw dumps of the objects of this kind (qp, cq, mr, srq)
+agree with the details of the same objects. DETAILS must have been read after RAW.
+raw.py sending RAW: succeeds if a queue pair in RAW is in the middle of sending a message.
 
-RAW is the output of "rdma -r -j resource show KIND", DETAILS that of "rdma -dd -j". Decodes the
-structures of include/uapi/rdma/iw_tcp-raw.h.
+RAW is a file with the output of "rdma -r -j resource show KIND", and DETAILS a file with the output
+of "rdma -dd -j resource show KIND". The raw dumps are structures of
+include/uapi/rdma/iw_tcp-raw.h.
 """
 import json
 import os
@@ -12,7 +13,8 @@ import struct
 import sys
 
 STATES = ["IDLE", "RTS", "HALF", "DRAIN", "CLOSING", "TERMINATE", "ERROR"]
-# The first values of counters and positions (proto/first.h); the laboratory "wrap" has others
+# The first values of counters and positions (proto/first.h). In the laboratory "wrap", these
+# numbers wrap to 0 after a few messages.
 BEFORE_WRAP = int(os.environ.get("IWT_BEFORE_WRAP", "0"))
 FIRST = {"tx_send_msn": 1 - BEFORE_WRAP, "msn0": 1 - BEFORE_WRAP, "tx_pos": -4096 * BEFORE_WRAP,
          "rx_pos": -4096 * BEFORE_WRAP}
@@ -44,12 +46,12 @@ def decoded(kind, octets):
 
 
 def apart(one, two):
-    """Returns how far the index one, which counts modulo 2^32, is ahead of the index two."""
+    """Returns how far the index "one" is ahead of the index "two". Indexes count modulo 2^32."""
     return (one - two) % (1 << 32)
 
 
 def before(one, two):
-    """Is the index one not ahead of the index two?"""
+    """Returns True if the index "one" is not ahead of the index "two"."""
     return apart(two, one) < 1 << 31
 
 
@@ -87,7 +89,7 @@ def check_mr(raw, now):
 def check_srq(raw, now):
     need(raw["flags"] == 1 and not now["drv_failed"], "no process, or failed")
     need(raw["entries"] == now["drv_max_wr"] and raw["max_sge"] == now["drv_max_sge"], "size")
-    # rdma shows numbers with a sign
+    # rdma(8) shows indexes above 2^31 as negative numbers, so compare modulo 2^32
     need(apart(raw["taken"], now["drv_taken"]) == 0 and raw["limit"] == now["drv_limit"], "what is taken")
     need(apart(raw["posted"], raw["taken"]) == now["drv_left"], "what is left")
 
@@ -106,7 +108,8 @@ def compare(kind, raws, details):
     raws = raws_of(kind, raws)
     with open(details) as f:
         details = [e for e in json.load(f) if any(n.startswith("drv_") for n in e)]
-    # the tool requests the queue pairs of each port and those without a port; each answer has all
+    # rdma(8) requests queue pairs twice: those of the port, and those without a port. Each of the
+    # two answers contains all queue pairs, so use only the last answer.
     if kind == "qp" and details:
         raws = raws[-len(details):]
     need(raws and len(raws) == len(details), f"{len(raws)} raw, {len(details)} others")

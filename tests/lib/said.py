@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Checks statements of documents about the tree, for docs-check: numbers, features, files,
-sections, jobs."""
+"""Checks whether statements of the documents about this source tree are true, for docs-check:
+numbers, features, files, sections, jobs. In all functions, has(name) returns whether the tree has
+a file of this name."""
 import fnmatch
 import re
 
 NUMBERS = {word: n for n, word in enumerate(
     "two three four five six seven eight nine ten eleven twelve".split(), 2)}
 
-# Features: the name in documents (a pattern), and a file that exists only if they are
-# implemented.
+# For each feature: a pattern that matches its name in documents, and a file of the driver that
+# exists only if the feature is implemented.
 FEATURES = (
     (r"shared receive queues?", "srq.c"), (r"(?:memory )?windows", "mw.c"), (r"atomic operations", "proto/atomic.c"),
     (r"on-demand paging", "mr_odp_pages.c"), (r"dma-bufs?", "mr_dmabuf_map.c"), (r"zero copy", "tx_zc.c"), (r"markers", "proto/marker.c"),
@@ -18,7 +19,8 @@ NO = r"(?:is|are|do|does) not (?:\w+ )?(?:implemented|supported|exist)\b"
 
 
 def check_features(text, has):
-    """Yields features that the text calls "not implemented" (or similar), but that exist."""
+    """Yields a message for each sentence which says that a feature does not exist, although it
+    does."""
     for sentence in re.split(r"(?<=[.:])\s+|\n\n", " ".join(re.sub(r"^[-*] ", "", text, flags=re.M).split("\n"))):
         said = re.search(NO, sentence)
         for name, source in FEATURES if said else ():
@@ -28,8 +30,8 @@ def check_features(text, has):
 
 
 def rows_of_table(lines):
-    """Returns the rows of the simple table that begins with lines[0], without its head; or
-    None."""
+    """Returns the number of rows of the simple table that begins with lines[0], without its head.
+    Returns None if there is no table."""
     rule = re.compile(r"=+( +=+)+\s*$")
     rules = [n for n, line in enumerate(lines) if rule.match(line)]
     if not lines or not rule.match(lines[0]) or len(rules) < 2:
@@ -52,8 +54,8 @@ def check_cells(text):
 
 
 def items_of_list(lines):
-    """Returns the items of the list that begins with lines[0]; or None. A paragraph without
-    indent ends the list."""
+    """Returns the number of items of the list that begins with lines[0]. Returns None if there is
+    no list. A paragraph without indent ends the list."""
     mark = re.match(r"([-*]|#\.|\d+\.) ", lines[0]) if lines else None
     if not mark:
         return None
@@ -68,7 +70,7 @@ def items_of_list(lines):
 
 def check_numbers(text):
     """Yields (line, message) for each number before a table or a list ("There are five ways...:")
-    that differs from the number of rows."""
+    that differs from the number of rows or items."""
     lines = text.split("\n")
     for n, line in enumerate(lines[:-2]):
         if not line.rstrip().endswith((":", ".")) or lines[n + 1].strip():
@@ -88,16 +90,16 @@ def check_numbers(text):
 
 
 def check_jobs(text, jobs):
-    """Yields jobs that the text names ("(job ``NAME``)", "the job ``NAME``") and tests/check
-    lacks."""
+    """Yields a message for each job that the text mentions ("(job ``NAME``)", "the job ``NAME``")
+    and that is not in jobs, the names of the jobs of tests/check."""
     for name in re.findall(r"\bjobs? `{1,2}([\w.-]+)`", text):
         if name not in jobs:
             yield "no job " + name
 
 
 def check_installed(page, installs, elsewhere=()):
-    """Yields files in the section FILES of a man page that no package installs (installs: the
-    lines of debian/*.install)."""
+    """Yields a message for each file in the section FILES of a man page that no package installs.
+    installs: the lines of debian/*.install; elsewhere: files that need no package."""
     files = re.search(r"^\.SH FILES\n(.*?)(?=^\.SH|\Z)", page, re.M | re.S)
     for name in re.findall(r"(?:^\.I|^\.B|\\fI) ?(/[^\s\\]*(?:\\-[^\s\\]*)*)", files[1], re.M) if files else ():
         name = name.replace("\\-", "-").lstrip("/")
@@ -106,8 +108,8 @@ def check_installed(page, installs, elsewhere=()):
 
 
 def check_evidence(text, headings, has, settings):
-    """Yields sections of the user guide, settings and files that a statement about a row names
-    and that do not exist."""
+    """Yields a message for each section of the user guide, each setting and each file in text that
+    does not exist. text: the evidence for a row of tests/peer/rows.tsv."""
     for section in re.findall(r'user guide, "([^"]*)"', text):
         if section not in headings:
             yield "the user guide has no section %r" % section
@@ -120,22 +122,22 @@ def check_evidence(text, headings, has, settings):
 
 
 def headings_of(text):
-    """Returns the headings of the sections of a page."""
+    """Returns the set of the section headings of a page."""
     lines = text.split("\n")
     return {a for a, b in zip(lines, lines[1:]) if a.strip() and re.fullmatch(r"([=~-])\1{3,}", b.strip())}
 
 
 def check_complete(items, selftests):
-    """Yields selftests that no job of "make check" runs; it must run all of them. items: the items
-    of the jobs."""
+    """Yields a message for each selftest that no job of "make check" runs. items: a text with the
+    items of all jobs."""
     for name in sorted(selftests):
         if not re.search(r"(?:^|[\s/\\])selftests/%s\.sh\b" % re.escape(name), items):
             yield "no job of make check runs selftests/%s.sh" % name
 
 
 def check_range(text, oldest, newest):
-    """Yields (line, message) for each range of kernels that does not end with the newest tested
-    one. A range begins with the oldest: "6.1 to 7.2", "6.1, 6.12 or 7.2"."""
+    """Yields (line, message) for each range of kernels that begins with the oldest tested kernel
+    and does not end with the newest. Ranges are "6.1 to 7.2" or "6.1, 6.12 or 7.2"."""
     for found in re.finditer(r"(?<![\d.])%s(?:(?:,| to|,? and|,? or)\s+\d+\.\d+)+(?!\.?\d)" % re.escape(oldest), text):
         if not found.group().endswith(" " + newest) and not found.group().endswith("\n" + newest):
             yield text.count("\n", 0, found.start()) + 1, "%r, but the newest tested kernel is %s" % (
@@ -143,7 +145,8 @@ def check_range(text, oldest, newest):
 
 
 def prove():
-    """Tests the checks of this file: yields the errors that they do not notice."""
+    """Tests the functions above: yields a message for each wrong statement that they accept, and
+    for each right statement that they reject."""
     wrong = (
         list(check_features("Shared receive queues are not implemented\neither.", lambda f: True)),
         list(check_features("- **X.** Y. Memory windows do not exist.", lambda f: True)),

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""settings.py DIRECTORY SEED ROUNDS OFF: writes random text into the settings of a link, and
-compares the kernel's error, and the value that it shows afterwards, with a model of each
-setting. OFF lists, with commas, the settings that can only be off here. Prints TAP."""
+"""settings.py DIRECTORY SEED ROUNDS OFF: writes random texts to the settings of a link, which are
+files in DIRECTORY. After each write, compares the kernel's error, and the values that all settings
+show, with a model. OFF is a list, separated by commas, of the settings that this kernel allows
+only to be off. Prints TAP."""
 import errno
 import os
 import random
@@ -18,7 +19,8 @@ EDGES = (0, 1, 2, 3, 4, 7, 8, 59, 60, 252, 253, 254, 255, 256, 32766, 32767, 327
 
 
 def number(text, bits):
-    """Does what kstrtou*() does with base 0: returns (value, None) or (None, errno)."""
+    """Parses text as kstrtou8(), kstrtou16() and so on do with base 0, for a type of this many
+    bits. Returns (value, None) or (None, errno)."""
     m = re.match(r"\+?(?:0[xX]([0-9a-fA-F]+)|(0[0-7]*)|([1-9][0-9]*))", text)
     if not m:
         return None, errno.EINVAL
@@ -43,8 +45,8 @@ def word(words):
 
 
 def models(off):
-    """Returns, for each setting, a function that models a write of a text to the setting. The
-    function returns (value that the setting shows afterwards, None) or (None, errno)."""
+    """Returns {setting: model}. A model is a function of the text that is written to the setting.
+    It returns (value that the setting shows after the write, None) or (None, errno)."""
     flag, zerocopy = word(FLAG), word(ZEROCOPY)
 
     def possible(name, setting):
@@ -75,7 +77,7 @@ def guess(rnd):
 
 
 def write(path, text):
-    """Writes text to path; returns the errno, or None."""
+    """Writes text to the file path; returns the errno, or None if the write succeeded."""
     fd = os.open(path, os.O_WRONLY)
     try:
         os.write(fd, text.encode("latin-1"))
@@ -92,15 +94,17 @@ def read(path):
 
 
 def search(directory, rnd, rounds, model):
-    """Returns the first difference between the kernel and the model, or None. It is also an error
-    if too few texts were accepted or refused."""
+    """Returns a text about the first difference between the kernel and the model, or None if there
+    is no difference. Also returns a text if a setting accepted or refused fewer than five
+    writes."""
     names = list(model)
     shown = {name: read(directory + "/" + name).rstrip("\n") for name in names}
     accepted, refused = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
     for _ in range(rounds):
         name = rnd.choice(names)
         text = guess(rnd)
-        # an empty text causes no write; the kernel ignores everything after a NUL
+        # a write of an empty text does not reach the driver; the kernel ignores all text after a
+        # NUL
         if not text:
             continue
         value, err = model[name](text.split("\0")[0])

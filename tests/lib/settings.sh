@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Changes the settings of links in configfs. A link has settings there only after the test has made
-# a directory with the name of the link (settings_begin).
+# Changes the settings of links in configfs. configfs has the settings of a link only after the test
+# has made a directory with the name of the link (settings_begin).
 
 SETTINGS=/sys/kernel/config/iw_tcp
-# want_settings: skips the test if there is no configfs
 
+# want_settings: mounts configfs; skips the test if the kernel has no configfs
 want_settings() { want_configfs || skip_all "no configfs here"; }
 
-# settings_begin makes the directories of both links; settings_end removes them
+# settings_begin: makes the directories of both links
+# settings_end: removes these directories
 settings_begin() { mkdir "$SETTINGS/$DEV_A" "$SETTINGS/$DEV_B"; }
 settings_end() { rmdir "$SETTINGS/$DEV_A" "$SETTINGS/$DEV_B"; }
 
@@ -20,10 +21,11 @@ set_links() { set_link "$DEV_A" "$@" && set_link "$DEV_B" "$@"; }
 # may_zerocopy: does the driver support zero copy on this kernel?
 may_zerocopy() { [ ! -e /sys/kernel/realtime ] && has_feature ZEROCOPY; }
 
-# may_poll: may workers of the driver poll, and its engines spin, on this kernel?
+# may_poll: does the driver support the setting polling on this kernel?
 may_poll() { [ ! -e /sys/kernel/realtime ] && has_feature POLLING; }
 
-# with_zerocopy COMMAND...: runs COMMAND with zero copy on both links, if the driver supports it
+# with_zerocopy COMMAND...: turns zero copy on and CRC off on both links, and runs COMMAND; only
+# reports a skip if the driver does not support zero copy
 with_zerocopy() {
 	if ! may_zerocopy; then
 		skip "with zero copy" "not with PREEMPT_RT, or the driver was built without ZEROCOPY"
@@ -34,5 +36,5 @@ with_zerocopy() {
 	"$@"
 }
 
-# setting LINK NAME: prints the value of a setting
+# setting LINK NAME: prints the value of a setting of LINK
 setting() { cat "$SETTINGS/$1/$2"; }

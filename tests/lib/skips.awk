@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Reads lines "skip FILE: NAME # SKIP REASON". Prints one line for each file and reason, with the
-# number of names, and with the last part of each name (without "(by the ...)") until the line is
-# full.
+# number of different tests and the last part of their names, without "(by the ...)". If the names
+# are too many for a line, the line ends with "...".
 function note(name, key) {
 	sub(/ \(by the [a-z]+\)$/, "", name)
 	sub(/^.*: /, "", name)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Records when a processor of this machine stands still. A processor of a virtual machine may
-# stand still, together with all tasks bound to it, for longer than the time limits of protocols
-# and tests. One process on each processor reads the clock twice a second.
+# stand still, together with all tasks bound to this processor, for longer than the time limits of
+# protocols and tests. To notice this, one process on each processor reads the clock twice a second.
 
-STANDSTILL=	# file with lines of "SECONDS-SINCE-1970 PROCESSOR SECONDS"
+STANDSTILL=	# file of lines "END PROCESSOR SECONDS"; END: seconds since 1970; SECONDS: the length
 WATCHERS=()
 
 # uptime_cs: prints how many hundredths of a second have passed since this machine was booted
@@ -28,7 +28,8 @@ watch_processor() {
 	done
 }
 
-# standstill_watch FILE: starts the processes, which write to FILE; standstill_end: ends them
+# standstill_watch FILE: starts a process on each processor, which writes to FILE
+# standstill_end: ends these processes
 standstill_watch() {
 	local cpu
 	STANDSTILL=$1

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# suite.sh [-t SECONDS] ITEM...: runs tests one after another, in a lab or on a real machine, and
-# marks in the output where each test begins and ends. An ITEM is "[VAR=VALUE...] FILE
-# [ARGUMENT...]", with FILE relative to tests/. iwt_patient ends an item that makes no progress for
-# SECONDS (300). Without iwt_patient, an item is ended after SECONDS.
+# suite.sh [-t SECONDS] ITEM...: runs tests one after another, in a laboratory or on a real machine,
+# and prints a line before and after each test. An ITEM is "[VAR=VALUE...] FILE [ARGUMENT...]", with
+# FILE relative to tests/. iwt_patient ends an item that makes no progress for SECONDS (300). If
+# there is no iwt_patient, timeout(1) ends an item after SECONDS.
 cd "$(dirname "$0")/.." || exit 1
 limit=300 rc=0
 if [ "$1" = -t ]; then limit=$2; shift 2; fi

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034 # for the other files
-# Limits the memory of TCP as a whole (net.ipv4.tcp_mem). The limit applies to the whole machine,
-# so only tests in laboratories may use this file. Needs left.sh. A test that sources this file
-# calls normal() at its end.
+# Sets the limits of all TCP memory (net.ipv4.tcp_mem). The limits apply to the whole machine, so
+# only tests in laboratories may use this file. Needs left.sh. A test that sources this file calls
+# normal() at its end, which restores the limits.
 
 MEM=/proc/sys/net/ipv4/tcp_mem
 MUCH=$(cat $MEM)
 
 normal() { echo "$MUCH" >$MEM; }
-# pressed: TCP is under memory pressure: it takes back memory that sockets hold in reserve, and its
-# buffers no longer grow.
-# over: TCP is over its limit: it refuses memory, except one buffer that each socket needs to make
-# progress.
+# pressed: puts TCP under memory pressure. TCP then takes back memory that sockets have in reserve,
+# and does not enlarge its buffers.
+# over: puts TCP over its limit. TCP then gives a socket only the one buffer that the socket needs
+# to make progress.
 pressed() { echo "1 1 ${MUCH##*[[:space:]]}" >$MEM; }
 over() { echo "1 1 1" >$MEM; }
 
-# A Python program that fills the buffers of 16 connections, whose receivers do not read
+# A Python program that fills the buffers of 16 connections; nothing reads from these connections
 HOGGING='
 import socket, time
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
@@ -39,7 +39,8 @@ time.sleep(3600)'
 
 hogged() { [ "$(tcp_has mem)" -gt 2000 ]; }
 
-# hog: starts a process that holds more TCP memory than the limit; HOG is its pid
+# hog: starts a process whose TCP connections use more memory than the limits of pressed() and
+# over(); sets HOG to its pid
 hog() {
 	start python3 -c "$HOGGING"
 	HOG=$PID

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""tos.py INTERFACE PORT: prints the types of service (traffic classes) of segments with payload,
-until a signal ends it. Prints one line for each: "out 0x28" for segments to PORT, "in 0x28" for
-segments from PORT."""
+"""tos.py INTERFACE PORT: prints the types of service (traffic classes, in IPv6) of TCP segments
+with payload, until a signal ends the program. Prints each line once: "out 0x28" for segments to
+PORT, "in 0x28" for segments from PORT."""
 import socket
 import struct
 import sys
@@ -11,8 +11,8 @@ ETH_P_ALL = 3
 
 
 def look(packet):
-    """Returns (source port, destination port, type of service) of a TCP segment with payload, or
-    None."""
+    """Returns (source port, destination port, type of service) if the IP packet is a TCP segment
+    with payload, else None."""
     if len(packet) < 40:
         return None
     if packet[0] >> 4 == 4:

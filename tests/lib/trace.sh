@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Uses a separate instance of the kernel's trace, $TRACE. Needs ktap.sh and net.sh.
+# Records kernel trace events in a separate trace instance, the directory $TRACE. Needs ktap.sh and
+# net.sh.
 
-# trace_events EVENT...: names the events (SYSTEM/NAME) that the test uses; they are still
-# disabled
+# trace_events EVENT...: makes the trace instance, with all events disabled. Skips the test if the
+# kernel lacks one of the EVENTs (SYSTEM/NAME), or has no trace instances.
 trace_events() {
 	local event
 	for event; do
@@ -14,8 +15,8 @@ trace_events() {
 	trap 'cleanup; echo 0 >$TRACE/events/enable; rmdir $TRACE' EXIT
 }
 
-# traced EVENT... -- COMMAND...: runs COMMAND while these events are enabled; the result is in
-# $TRACE/trace
+# traced EVENT... -- COMMAND...: runs COMMAND while these events are enabled, and returns its exit
+# status; the recorded events are in $TRACE/trace
 traced() {
 	local events=() event rc
 	while [ "$1" != -- ]; do events+=("$1"); shift; done

@@ -21,14 +21,14 @@ CLONE_NEWNET = 0x40000000
 
 
 def create(netdev):
-    """Creates a device, and returns its descriptor."""
+    """Creates a tun device in this namespace; returns its file descriptor."""
     fd = os.open("/dev/net/tun", os.O_RDWR)
     fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", netdev.encode(), TUN_NO_PI))
     return fd
 
 
 def create_in(namespace, netdev):
-    """The same in a namespace, which this process enters."""
+    """Enters a namespace, and creates a tun device there; returns its file descriptor."""
     with open("/run/netns/" + namespace, "rb") as f:
         if ctypes.CDLL(None, use_errno=True).setns(f.fileno(), CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), "setns")
@@ -36,7 +36,7 @@ def create_in(namespace, netdev):
 
 
 def cable(ns_a, netdev_a, ns_b, netdev_b):
-    """See above."""
+    """Executes "cable"."""
     a, b = create_in(ns_a, netdev_a), create_in(ns_b, netdev_b)
     other = {a: b, b: a}
     print("ready", flush=True)
@@ -49,7 +49,7 @@ def cable(ns_a, netdev_a, ns_b, netdev_b):
 
 
 def with_type(netdev, number):
-    """See above."""
+    """Executes "type"."""
     fd = create(netdev)
     fcntl.ioctl(fd, TUNSETLINK, int(number))
     fcntl.ioctl(fd, TUNSETPERSIST, 1)

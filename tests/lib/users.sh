@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Runs iwt_unplug: programs that use A's link in all possible ways while the link is deleted. The
-# test needs iwt_unplug, iwt_conn and python3.
+# Runs iwt_unplug, which starts processes that use A's link in many ways while the test deletes the
+# link. A test that sources this file needs iwt_unplug, iwt_conn and python3.
 
 CASES=async,cq_event,poll,cm_event,connect,listen,get_request,busy_poll,post,register,create,sleeps,stopped
-# Other drivers get fewer cases: they need not wake up a program that only polls its rings
+# Other drivers run fewer cases, because a driver need not wake up a program that only polls
 [ "$IWT_LINK_TYPE" = iw_tcp ] || CASES=async,cq_event,poll,cm_event,sleeps,stopped
 
 is_ready() { grep -q '^# ready' "$1"; }
 
-# users_begin: runs all cases of iwt_unplug on A's link
+# users_begin: starts all cases of iwt_unplug on A's link, and waits until iwt_unplug is ready
 users_begin() {
 	start in_b "$IWT_BIN/iwt_conn" -s -a $IP_B
 	SRV=$PID
@@ -23,7 +23,8 @@ time.sleep(1e6)'
 	busywait "$IWT_TIME" is_ready "$TMP/users"
 }
 
-# users_end WHAT: checks that the programs of users_begin have ended; reports the results as WHAT
+# users_end WHAT: tells iwt_unplug to check that its processes end, and reports the results with
+# the prefix WHAT
 users_end() {
 	kill -USR1 "$USERS"
 	ended "$USERS" $((IWT_TIME + 20)) >/dev/null

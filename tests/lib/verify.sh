@@ -3,7 +3,7 @@
 # Runs iwt_verify and iwt_bench between A (client) and B (server).
 
 # verify_pair PREFIX ADDRESS_B [CLIENT OPTIONS] [-- SERVER OPTIONS]: runs iwt_verify, and reports
-# the client's results
+# the client's results with PREFIX before their names; ADDRESS_B is the server's address
 verify_pair() {
 	local prefix=$1 addr=$2 copts=() srv rc
 	shift 2
@@ -21,8 +21,8 @@ verify_pair() {
 	[ $VERIFY_STATUS = 0 ] || counters_of_both
 	ended "$srv" >/dev/null || {
 		rc=$?
-		# If the client has reported a failure, the server may end with status 1 for the
-		# same reason
+		# if the client has failed with status 1, do not report the status 1 of the server:
+		# both have the same cause
 		judge_late $rc "$TMP/server"
 		[ $VERIFY_STATUS = 1 ] && [ $rc = 1 ] || not_ok "$prefix: the server ends well (status $rc)"
 		diag <"$TMP/server"
@@ -36,7 +36,8 @@ counters_of_both() {
 	in_b rdma statistic show link "$DEV_B/1" 2>&1 | diag
 }
 
-# bench_pair OPTION...: runs iwt_bench at both ends; fails unless both end well
+# bench_pair OPTION...: runs iwt_bench as the server in B and as the client in A; fails unless both
+# succeed
 bench_pair() {
 	local opts=("$@" -a "$IP_B") srv
 	start in_b "$IWT_BIN/iwt_bench" -s "${opts[@]}"

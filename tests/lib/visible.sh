@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 # Reads values from the output of "rdma". Needs net.sh.
 
-# of_object KIND LINK NAME MATCH...: finds the object of "rdma -dd resource show KIND" that has
-# each MATCH (NAME=VALUE), and prints its value NAME. Fails, and prints all objects, if there is not
-# exactly one such object.
+# of_object KIND LINK NAME MATCH...: finds the one object in the output of "rdma -dd resource show
+# KIND" whose values agree with each MATCH (NAME=VALUE), and prints its value NAME. Fails, and
+# prints all objects, if no object or more than one object agrees.
 of_object() {
 	local kind=$1 link=$2
 	shift 2
@@ -27,8 +27,9 @@ qp_of() { of_object qp "$1" lqpn pid="$2"; }
 # connected_qp LINK PID: is the queue pair of the process connected?
 connected_qp() { [ "$(of_object qp "$1" state pid="$2" 2>/dev/null)" = RTS ]; }
 
-# counter_of LINK NAME MATCH...: prints the value NAME of the queue pair counter that has each MATCH
-# (NAME=VALUE). Fails if there is not exactly one such counter.
+# counter_of LINK NAME MATCH...: finds the one queue pair counter in the output of "rdma statistic
+# qp show" whose values agree with each MATCH (NAME=VALUE), and prints its value NAME. Fails if no
+# counter or more than one counter agrees.
 counter_of() {
 	local link=$1
 	shift
@@ -53,14 +54,14 @@ def find(o):
 print(find(got[0]))' "$@"
 }
 
-# counters_of LINK: prints the number of queue pair counters
+# counters_of LINK: prints the number of queue pair counters of LINK
 counters_of() { rdma -j statistic qp show link "$1/1" | python3 -c '
 import json, sys
 text = sys.stdin.read()
 print(len([c for c in json.loads(text) if c.get("cntn")]) if text.strip() else 0)'; }
 
-# raw_agrees KIND LINK: has the raw dump the form that include/uapi/rdma/iw_tcp-raw.h describes,
-# and does it agree with the details?
+# raw_agrees KIND LINK: does the raw dump have the form that include/uapi/rdma/iw_tcp-raw.h
+# describes, and does it agree with the output of "rdma -dd"?
 raw_agrees() {
 	local link="dev $2"
 	[ "$1" != qp ] || link="link $2"

@@ -1,37 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Waits for conditions without starting a program for each check. It can also be run as a program,
-# to wait inside a network namespace: "wait.sh SECONDS FUNCTION [ARGUMENT...]".
+# Functions that wait for conditions without starting a program for each check. This file can also
+# be run as a program, to wait inside a network namespace: "wait.sh SECONDS FUNCTION
+# [ARGUMENT...]" waits until FUNCTION succeeds.
 
-# nap SECONDS: reads with a time limit from a pipe that nobody writes to
+# nap SECONDS: sleeps, without starting a program: reads, with a time limit, from an empty pipe
 exec {NAP}<> <(:)
 nap() { read -rt "$1" -u "$NAP" || :; }
 
-# late WHAT: prints that a wait for WHAT timed out (README describes how this line is used), and
-# sets LATE. LATE stays set until the next result, or until a later wait succeeds.
-# shellcheck disable=SC2034 # ktap.sh looks at it
+# late WHAT: prints that a wait for WHAT timed out (tests/README describes how this line is used),
+# and sets LATE. LATE stays set until the next result, or until a later wait succeeds.
+# shellcheck disable=SC2034 # ktap.sh uses LATE
 LATE=
 late() {
 	LATE=yes
 	echo "# time-out: $*" >&2
 }
 
-# patience_begin FILE: from now on, waits are measured by the time during which this machine ran;
-# the time during which one of its processors stood still does not count. iwt_patient writes this
-# time to FILE; IWT_CLOCK tells programs that this shell starts the name of the file.
+# patience_begin FILE: from now on, waits do not count the time during which a processor of this
+# machine stood still. iwt_patient writes the time that counts to FILE. The variable IWT_CLOCK
+# passes the name of the file to the programs that this shell starts.
 patience_begin() {
 	[ -z "${IWT_CLOCK:-}" ] || return 0
 	! iwt_patient -c "$1" 2>/dev/null || export IWT_CLOCK=$1
 }
 
-# running: sets RUNNING to the number of seconds during which this machine ran; without the file
-# of iwt_patient, to the shell's SECONDS
+# running: sets RUNNING to the number of seconds during which this machine ran. Without the file of
+# patience_begin, RUNNING becomes the shell's SECONDS, which counts standstills, too.
 running() {
 	{ read -r RUNNING <"${IWT_CLOCK:-}"; } 2>/dev/null || { RUNNING=$SECONDS; return; }
 	RUNNING=$((10#$RUNNING / 1000))
 }
 
-# busywait SECONDS COMMAND...: waits until COMMAND succeeds
+# busywait SECONDS COMMAND...: runs COMMAND again and again until it succeeds; after SECONDS, calls
+# late() and fails
 busywait() {
 	local seconds=$1 end
 	running
@@ -57,8 +59,10 @@ tcp() {
 	return 1
 }
 
-# port_is PORT yes|no: is there a listener on PORT, or is there none? A line of /proc/net/tcp is
-# "sl: ADDRESS:PORT ADDRESS:PORT STATE ...", in hexadecimal; the state 0A is LISTEN.
+# port_is PORT yes: succeeds if there is a TCP listener on PORT
+# port_is PORT no: succeeds if there is no TCP listener on PORT
+# A line of /proc/net/tcp is "sl: ADDRESS:PORT ADDRESS:PORT STATE ...", in hexadecimal; the state 0A
+# is LISTEN.
 port_is() {
 	local port now=no
 	printf -v port %04X "$1"
@@ -66,7 +70,7 @@ port_is() {
 	[ $now = "$2" ]
 }
 
-# connections PORT: does any connection from or to PORT exist (01 is ESTABLISHED)?
+# connections PORT: is there an established connection (state 01) from or to PORT?
 connections() {
 	local port
 	printf -v port %04X "$1"

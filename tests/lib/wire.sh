@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Captures what two namespaces send to each other, and looks for data in clear. A test sources this
-# file after lib/begin.sh.
+# Captures the packets between A and B, and searches them for data that are not encrypted. A test
+# sources this file after lib/begin.sh.
 
-# What startup and the messages of rping look like in clear
+# What an MPA frame and the data of rping contain if they are not encrypted
 PLAIN='MPA ID Re[qp] Frame|rdma-ping-[0-9]'
 
-# wire_on NETDEV FILTER, wire_off: captures A's packets on NETDEV that match FILTER into $TMP/wire
+# wire_on NETDEV FILTER: begins to capture the packets on NETDEV in A that match FILTER (of
+# tcpdump), into the file $TMP/wire
+# wire_off: ends the capture
 wire_on() {
 	start in_a tcpdump -U -B 32768 -i "$1" -w "$TMP/wire" "$2" 2>"$TMP/wire-said"
 	WIRE=$PID
@@ -17,6 +19,6 @@ wire_off() {
 	stop "$WIRE"
 }
 
-# packets FILTER: prints the number of captured packets that match
+# packets FILTER: prints the number of captured packets that match FILTER
 packets() { tcpdump -nn -r "$TMP/wire" "$1" 2>/dev/null | wc -l; }
 shows_plain() { grep -Eaq "$PLAIN" "$TMP/wire"; }

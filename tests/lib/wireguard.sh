@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# A WireGuard tunnel between A and B, through the veth pair. Needs net.sh.
+# Makes a WireGuard tunnel between A and B, through the veth pair. Needs net.sh.
 
 WG_A=w${TAG}a WG_B=w${TAG}b
 # addresses in the tunnel
 WG_IP_A=10.79.0.1 WG_IP_B=10.79.0.2 WG_IP6_A=fd79::1 WG_IP6_B=fd79::2
-# any 32 bytes are a private key; the secret of these is of no use
+# private keys: any 32 bytes are a valid key, and these keys need not be secret
 WG_KEY_A=$(printf '5a%.0s' {1..32}) WG_KEY_B=$(printf 'c3%.0s' {1..32})
 WG_PORT=51820
 
 # wg_has: does this kernel have WireGuard?
 wg_has() { modprobe -q wireguard || [ -d /sys/module/wireguard ]; }
 
-# wg_end NS NETDEV KEY ADDRESS...: makes an end of the tunnel; prints its public key
+# wg_end NS NETDEV KEY ADDRESS...: makes the end of the tunnel in NS, with the private key KEY;
+# prints the public key of this end
 wg_end() {
 	local ns=$1 dev=$2 key=$3 ip
 	ip -n "$ns" link add "$dev" type wireguard || return
@@ -31,8 +32,9 @@ wg_tunnel() {
 	busywait 20 in_net "$NS_A" ping -c 1 -W 1 $WG_IP_B && busywait 20 in_net "$NS_A" ping -6 -c 1 -W 1 $WG_IP6_B
 }
 
-# wg_links: makes a link at each end of the tunnel. Sets DEV_A, DEV_B, IF_A, IF_B, IP_A, IP_B,
-# IP6_A and IP6_B to those of the tunnel, so that the functions of this directory use it.
+# wg_links: makes a link on each end of the tunnel. Sets DEV_A, DEV_B, IF_A, IF_B, IP_A, IP_B, IP6_A
+# and IP6_B to the names and addresses of the tunnel, so that the functions of this directory use
+# the tunnel.
 # shellcheck disable=SC2034
 wg_links() {
 	DEV_A=${DEV_A}w DEV_B=${DEV_B}w IF_A=$WG_A IF_B=$WG_B
