@@ -3,10 +3,10 @@
 """
 report.py GCOV REASONS FIRST: reports which lines and functions of the driver were executed.
 
-GCOV: a file with lines of JSON, as gcov writes them. REASONS: a file with lines "FILE FUNCTION
-REASON" for functions that were not executed; the FUNCTION * stands for all functions of the file.
-If a reason begins with "sometimes", the function may have been executed, depending on the order
-of events. Prints TAP; the number of the first result is FIRST.
+GCOV: a file with lines of JSON, as "gcov -j -t" writes them. REASONS: a file with lines "FILE
+FUNCTION REASON" for functions that no test executes; the FUNCTION * means all functions of FILE.
+If a REASON begins with "sometimes", it depends on the order of events whether the function is
+executed. Prints TAP; the number of the first result is FIRST.
 """
 import collections
 import json
@@ -18,9 +18,8 @@ LEAST = 90      # per cent of the lines
 
 
 class Counted:
-    """Maps (file, line) and (file, function) to the number of executions.
-
-    Adds the counts of all objects, since several may contain the functions of one header."""
+    """Maps (file, line) and (file, function) to the number of executions: the sum over all objects,
+    because several objects may contain the functions of the same header."""
 
     def __init__(self):
         self.lines = collections.Counter()
@@ -35,17 +34,17 @@ class Counted:
             for line in file["lines"]:
                 self.lines[name, line["line_number"]] += line["count"]
             for function in file["functions"]:
-                # if the compiler split off a part of a function, the part's name has a suffix
+                # the compiler may split a function; the name of the new part has a suffix
                 self.functions[name, function["name"].split(".")[0]] += function["execution_count"]
 
     def share(self, name=None):
-        """Returns the numbers of executed and of all lines, of one file or of all files."""
+        """Returns (number of executed lines, number of lines) of the file name, or of all files."""
         times = [n for (file, _), n in self.lines.items() if name in (None, file)]
         return sum(map(bool, times)), len(times)
 
 
 def read_reasons(path):
-    """Returns {(file, function): reason}."""
+    """Returns the lines of the file REASONS: {(file, function): reason}."""
     reasons = {}
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -56,7 +55,7 @@ def read_reasons(path):
 
 
 def ranges(numbers):
-    """Returns a text for a list of numbers: "1-3 7" for [1, 2, 3, 7]."""
+    """Returns a sorted list of numbers as a text: "1-3 7" for [1, 2, 3, 7]."""
     out = []
     for n in numbers:
         if out and out[-1][1] == n - 1:
@@ -67,7 +66,8 @@ def ranges(numbers):
 
 
 def files(counted):
-    """Yields a comment for each file."""
+    """Yields a text for each file: the share of the lines that were executed, and which were
+    not."""
     for name in sorted({file for file, _ in counted.lines}):
         done, of = counted.share(name)
         missing = ranges(sorted(n for (file, n), times in counted.lines.items() if file == name and not times))
@@ -75,7 +75,7 @@ def files(counted):
 
 
 def results(counted, reasons):
-    """Yields (good, text), and comments as (None, text)."""
+    """Yields (good, text) for each result, and (None, text) for comments of the output."""
     done, of = counted.share()
     yield of > 0 and done * 100 >= of * LEAST, "lines that were executed: %.1f %% of %d" % (100 * done / max(of, 1), of)
     idle = {(name, "*" if (name, "*") in reasons else function)

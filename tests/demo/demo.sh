@@ -1,26 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # demo.sh [--table] [LINK_TYPE]: runs ordinary RDMA programs and NFS over RDMA between two hosts.
-# The hosts are two network namespaces. A veth pair with MTU 1500 joins them, and each of them has
-# an iw_tcp link. Without --table, prints each command and the output of rdma and ss. Then prints a
-# table of the results. On a machine that is not emulated, also measures the speed, and prints a
-# chart that compares it with the speed of TCP. Fails if any program failed. Runs as root in a
-# laboratory: make demo. (tests/hosts/demo.sh runs these programs between two machines.)
+# The hosts are two network namespaces, which a veth pair with MTU 1500 connects. Each host has a
+# link of LINK_TYPE (iw_tcp). Prints each command and the output of rdma and ss, and then a table of
+# the results; with --table, only the table. On a machine that is not emulated, also measures the
+# speed, and prints a chart that compares RDMA with TCP. Fails if any program failed. Runs as root
+# in a laboratory: make demo. (tests/hosts/demo.sh runs these programs between two machines.)
 
 export PATH=${IWT_BIN:-/opt/iw_tcp/bin}:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 quiet=
 [ "${1:-}" != --table ] || { quiet=1; shift; }
 type=${1:-iw_tcp}
-messages=20000	# of each stream
+messages=20000	# number of messages in each stream
 server=10.0.0.1 port=18515
-# For each host: the prefix of commands that run there, and the name of its net device. path
-# describes the path between the hosts.
+# host1, host2: the words before a command that is to run on the host; dev1, dev2: the net device of
+# the host; path: a description of the path between the hosts, for the table
 host1=(ip netns exec host1) host2=(ip netns exec host2)
 dev1=eth0 dev2=eth0 path="veth pair, MTU 1500"
 tmp=$(mktemp -d)
 rows=() failed=0
-names=() figures=()	# the lines of the chart: names and values
+names=() figures=()	# the lines of the chart: the name and the value of each line
 
 progress() { [ -n "$quiet" ] || printf '[%3d s] %s\n' "$SECONDS" "$*"; }
 
@@ -30,7 +30,7 @@ run() {
 	"$@"
 }
 
-on() { local -n host=$1; "${host[@]}" "${@:2}"; }	# HOST COMMAND...
+on() { local -n host=$1; "${host[@]}" "${@:2}"; }	# HOST COMMAND...: runs COMMAND on HOST
 
 # row TOOL WHAT RESULT ok|FAILED: adds a row to the table
 row() {
@@ -43,7 +43,8 @@ bar() { names+=("$1") figures+=("$2"); }
 
 listening() { [ -n "$(on host1 ss -Htln "sport = :$1")" ]; }
 
-# wait_listen PORT PID: waits until a process listens on PORT. Fails if process PID ends first.
+# wait_listen PORT PID: waits until a process on host1 listens on PORT. Fails if the process PID
+# ends before.
 wait_listen() {
 	while kill -0 "$2" 2>/dev/null; do
 		! listening "$1" || return 0
@@ -52,8 +53,9 @@ wait_listen() {
 	return 1
 }
 
-# between PORT SERVER_COMMAND -- CLIENT_COMMAND: runs the server on host1 and the client on host2.
-# Their output is in $tmp/server and $tmp/client.
+# between PORT SERVER_COMMAND -- CLIENT_COMMAND: runs the server on host1 and, when it listens on
+# PORT, the client on host2. Returns the exit status of the client. The outputs are in $tmp/server
+# and $tmp/client.
 between() {
 	local port=$1 pid rc=0 command=()
 	shift
@@ -96,7 +98,7 @@ make_hosts() {
 
 links() {
 	local n
-	# a perftest client that connects too early crashes: keep this out of the kernel's log
+	# do not let the kernel log crashes: a perftest client crashes if it connects too early
 	{ echo 0 >/proc/sys/debug/exception-trace; } 2>/dev/null
 	make_hosts &&
 		run "${host1[@]}" rdma link add iwt1 type "$type" netdev "$dev1" &&
@@ -111,7 +113,7 @@ links() {
 	return 1
 }
 
-# crc on|off: sets whether both links use the CRC for new connections
+# crc on|off: turns the CRC on or off for new connections, on both links
 crc() {
 	local n top=/sys/kernel/config/iw_tcp
 	[ "$type" = iw_tcp ] || return 0
@@ -143,18 +145,19 @@ rping_row() {
 	fi
 }
 
-# say COMMAND...: shows COMMAND and its output, without counters that are 0
+# say COMMAND...: runs COMMAND; shows COMMAND and its output, without lines whose last word is 0
+# (counters)
 say() {
 	[ -n "$quiet" ] || printf '\n# %s\n' "$*"
 	"$@" >"$tmp/said" 2>&1 || { cat "$tmp/said"; return 1; }
 	[ -n "$quiet" ] || sed '/ 0 *$/d' "$tmp/said"
 }
 
-# has PATTERN: has the last output of "say" a line with this pattern?
+# has PATTERN: does the output of the last command of say() have a line that matches PATTERN?
 has() { grep -Eq "$1" "$tmp/said"; }
 
-# state: shows what the tools of Linux report about a connection. They must show the queue pair and
-# its TCP connection, and the counters must show the bytes.
+# state: shows what rdma and ss report about a connection. Fails unless rdma shows the queue pair,
+# ss shows its TCP connection, and the counter of sent Sends is not 0.
 state() {
 	say "${host2[@]}" rdma resource show qp link iwt2 && has 'state RTS' &&
 		say "${host2[@]}" ss -Htn dport = 7174 && has "$server:7174" &&
@@ -177,8 +180,8 @@ state_row() {
 	row 'rdma, ss' 'show the connection and its counters' '' "$([ $rc = 0 ] && echo ok || echo FAILED)"
 }
 
-# nfs_steps MEGABYTES: serves a directory on host1, and mounts it on host2; fails unless all data
-# were read unchanged
+# nfs_steps MEGABYTES: exports a directory on host1, and mounts the directory on host2; writes and
+# reads a file of this size. Fails unless the data are unchanged.
 nfs_steps() {
 	local steps=$here/../lib/nfs_roles.sh dir=$tmp/nfs pid rc=0
 	mkdir -p "$dir"
@@ -204,13 +207,13 @@ nfs_row() {
 
 positive() { awk -v n="${1:-0}" 'BEGIN { exit !(n ~ /^[0-9.]+$/ && n > 0) }'; }
 
-# There are two reasons to repeat a run. perftest cannot always measure the frequency of the
-# processor; then perftest prints 0, or "Can't produce a report". And the server may start to
-# listen for the connection under test only after the client has tried to connect.
+# unlucky: did the last run fail for a reason that does not count, so that it must be repeated?
+# There are two such reasons. If perftest cannot measure the frequency of the processor, it prints 0
+# or "Can't produce a report". And if the server begins to listen too late, the client is rejected.
 unlucky() { grep -Eq "Can't produce a report|EVENT_REJECTED" "$tmp/client"; }
 
-# perftest TOOL WHAT UNIT COLUMN OPTION...: runs TOOL of perftest; the result is in COLUMN of its
-# output
+# perftest TOOL WHAT UNIT COLUMN OPTION...: runs the program TOOL of perftest, and adds a row to the
+# table: the number in the column COLUMN of its output, in UNIT. Adds a bandwidth to the chart, too.
 perftest() {
 	local tool=$1 what=$2 unit=$3 column=$4 n value=''
 	shift 4
@@ -249,7 +252,7 @@ iperf_row() {
 
 emulated() { grep -q QEMU /sys/class/dmi/id/sys_vendor 2>/dev/null; }
 
-# chart: draws the streams as bars; the longest bar has 40 characters
+# chart: draws a bar for the speed of each stream; the longest bar has 40 characters
 chart() {
 	local i
 	[ ${#names[@]} -gt 0 ] || return
@@ -269,7 +272,7 @@ table() {
 	chart
 }
 
-# notes: explains the figures of the chart
+# notes: explains the numbers in the chart
 notes() {
 	[ ${#names[@]} -gt 0 ] || return
 	cat <<-end
@@ -281,8 +284,8 @@ notes() {
 	end
 }
 
-# streams: measures the streams that can be compared with TCP (without CRC), then Writes with CRC.
-# The streams are so long that a pause of the machine hardly changes the result.
+# streams: measures TCP, and streams without CRC, which can be compared with TCP; then Writes with
+# CRC. The streams are so long that a pause of the machine hardly changes the results.
 streams() {
 	local n=$messages
 	crc off || row configfs 'settings of the links' - FAILED

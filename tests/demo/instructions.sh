@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # instructions.sh: counts the instructions that both hosts together execute for each byte of a
-# stream of 64 KB messages, over iw_tcp and over TCP. Needs a machine whose clock counts
-# instructions (LAB_ICOUNT=1). These numbers do not depend on the speed of the processor.
+# stream of 64 KB messages, over iw_tcp and over TCP. The number of instructions does not depend on
+# the speed of the processor. Needs a virtual machine whose clock counts instructions
+# (LAB_ICOUNT=1).
 . "$(dirname "$0")/../lib/begin.sh"
 here=$(dirname "$0")
 # shellcheck source=tests/lib/middle.sh
@@ -16,11 +17,13 @@ here=$(dirname "$0")
 
 begin iwt_bench
 [ "$(nproc)" = 1 ] || skip_all "the clock of this machine does not count instructions"
-# The clock jumps when the machine is idle, so any time limit may expire while it reads its disk
+# When the machine is idle, its clock jumps forward. So any time limit may expire while the machine
+# reads from its disk. The limits here are too long to expire.
 CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400
 
-# measure CASE CONTESTANT WHAT: prints the median of three runs, because the placement of memory
-# pages and the number of wakeups vary
+# measure CASE CONTESTANT WHAT: prints a line with the name WHAT: the median of three runs, because
+# the placement of memory pages and the number of wakeups vary. tests/perf/cases.sh describes CASE
+# and CONTESTANT.
 measure() {
 	local value values=()
 	# shellcheck disable=SC2153 # case_parse sets C_MTU, C_CRC

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# demo.sh a|b [--table]: runs tests/demo between two machines. The server is b, the client is a.
+# demo.sh a|b [--table]: runs tests/demo between two machines. This script runs on both machines
+# (lib.sh); the server is on side b, the client is on side a.
 # shellcheck source=tests/hosts/lib.sh
 . "$(dirname "$(realpath "$0")")/lib.sh"
 IP_A=10.0.0.2 IP_B=10.0.0.1
@@ -19,7 +20,7 @@ make_hosts() {
 	run modprobe "$type" && run "${host1[@]}" modprobe "$type"
 }
 
-# crc on|off: sets the CRC for connections that are made from now on
+# crc on|off: turns the CRC on or off for new connections, on both machines
 crc() {
 	run_set "$1" /sys/module/iw_tcp/parameters/crc && run b "echo $1 >/sys/module/iw_tcp/parameters/crc"
 }
@@ -27,8 +28,8 @@ settings_end() { :; }
 # demo.sh skips perftest on emulated processors; between two machines it must run
 emulated() { false; }
 messages=1000
-# No row for NFS: nfs_steps of demo.sh needs a directory that server and client share. (talk.sh
-# tests NFS between two machines.)
+# The table has no row for NFS, because nfs_steps of demo.sh needs a directory that server and
+# client share. (talk.sh tests NFS between two machines.)
 nfs_row() { :; }
 
 ktap_begin

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Functions for scripts that run in two connected machines, possibly of different architectures
-# (tests/vm/two). Both machines (sides) run the same script; its first argument is "a" or "b". On
-# side b, hosts_serve() executes the commands that side a sends, until the end. On both sides the
-# name of the link is iwt0.
+# (tests/vm/two). Both machines run the same script; its first argument, "a" or "b", is the side of
+# the machine. On side b, hosts_serve() executes the commands that side a sends, until side a sends
+# "end". On both sides the name of the link is iwt0.
 
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/lib/ktap.sh
@@ -16,10 +16,11 @@ here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 REMOTE_PORT=4444
 TESTS=$(dirname "$here")
 
-# card: prints the name of the first net device other than lo
+# card: prints the name of the network card: the first net device other than lo
 card() { find /sys/class/net -type l ! -name lo -printf '%f\n' | sort | head -n 1; }
 
-# up ADDRESS ADDRESS6: gives the card its addresses and makes the link
+# up ADDRESS ADDRESS6: waits for the card, gives it these addresses, and sets it up. CARD becomes
+# its name.
 up() {
 	modprobe -qa virtio_net e1000e
 	busywait 20 test -n "$(card)" || return
@@ -27,7 +28,8 @@ up() {
 	ip addr add "$1/24" dev "$CARD" && ip link set "$CARD" up && ip addr add "$2/64" dev "$CARD" nodad
 }
 
-# hosts_serve ROLE: on side b, executes commands and does not return
+# hosts_serve SIDE: on side b, executes the commands of side a, and then exits; on side a, does
+# nothing
 hosts_serve() {
 	[ "$1" = b ] || return 0
 	up $IP_B $IP6_B || exit
@@ -39,14 +41,15 @@ hosts_serve() {
 
 a() { bash -c "$*"; }
 b() { python3 "$TESTS/hosts/remote.py" run $IP_B $REMOTE_PORT "$*"; }
-# other SIDE: prints the other side; address SIDE 4|6: prints an address; machine SIDE: describes
-# the side's machine
+# other SIDE: prints the other side
+# address SIDE 4|6: prints the IPv4 or IPv6 address of SIDE
+# machine SIDE: prints architecture, kernel, byte order and driver of the card
 other() { [ "$1" = a ] && echo b || echo a; }
 address() { case $1$2 in a4) echo $IP_A ;; a6) echo $IP6_A ;; b4) echo $IP_B ;; b6) echo $IP6_B ;; esac; }
 
 machine() { $1 "$(declare -f card); echo \$(uname -m), \$(uname -r), \$(python3 -c 'import sys; print(sys.byteorder)'), \$(ethtool -i \$(card) | head -n 1)"; }
 
-# hosts_meet: waits until the other machine answers
+# hosts_meet: sets up the card of side a; waits until side b answers and executes a command
 hosts_meet() {
 	up $IP_A $IP6_A || { not_ok "a network card"; return 1; }
 	check "the other machine answers" busywait 600 ping -c 1 -W 1 $IP_B && check "the other machine executes a command" busywait 120 b true
@@ -69,8 +72,9 @@ hosts_end() {
 	b end
 }
 
-# between SIDE PORT SERVER CLIENT: runs both, the server on SIDE; sets CLIENT_RC and SERVER_RC to
-# their exit statuses
+# between SIDE PORT SERVER CLIENT: runs the command SERVER on SIDE and, when it listens on PORT, the
+# command CLIENT on the other side. Sets CLIENT_RC and SERVER_RC to the exit statuses; the outputs
+# are in $TMP/pair-client and $TMP/pair-server.
 between() {
 	local side=$1 port=$2 server=$3 client=$4
 	$side "rm -f /tmp/server.rc; (timeout $IWT_TIME $server >/tmp/server 2>&1; echo \$? >/tmp/server.rc) </dev/null >/dev/null 2>&1 &"
@@ -81,8 +85,9 @@ between() {
 	SERVER_RC=$($side "cat /tmp/server.rc")
 }
 
-# well_between WHAT SIDE PORT SERVER CLIENT: like between, and reports as the result WHAT whether
-# both ended without an error. If perftest failed by a fault of its own, runs both once more.
+# well_between WHAT SIDE PORT SERVER CLIENT: runs both as between() does, and reports whether both
+# ended without an error, as the result WHAT. If the cause of a failure is perftest itself
+# (perftest.sh), runs both once more.
 well_between() {
 	between "${@:2}"
 	if is_perftest "$5" && too_early "$CLIENT_RC" "$TMP/pair-client"; then
@@ -112,7 +117,8 @@ verify() {
 	check "verify, server on $1: the server ends well" [ "$SERVER_RC" = 0 ] || diag <"$TMP/pair-server"
 }
 
-# quiet SIDE: are SIDE's counters of damaged data and of errors of the peer zero?
+# quiet SIDE: are the counters of damaged data and of the peer's errors zero for the link of SIDE?
+# Prints the counters that are not.
 quiet() {
 	local name n bad=0
 	for name in rx_crc_err rx_proto_err mpa_bad; do

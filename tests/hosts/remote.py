@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Runs commands on another host; for two laboratories that are connected.
+"""Runs commands on another host, for two connected laboratories.
 
-remote.py serve ADDRESS PORT             runs the commands that it receives, until "end"
-remote.py run ADDRESS PORT COMMAND       sends a bash COMMAND; prints its output and ends with its
-                                         status
-remote.py run ADDRESS PORT -- WORD...    the same for a program and its arguments
+remote.py serve ADDRESS PORT             a server: listens at ADDRESS and PORT, and executes the
+                                         commands that clients send, until a client sends "end"
+remote.py run ADDRESS PORT COMMAND       a client: lets bash on the server execute COMMAND; prints
+                                         the output of COMMAND, and ends with its exit status
+remote.py run ADDRESS PORT -- WORD...    the same; each WORD is one word of the command
 """
 import shlex
 import socket

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # smoke.sh a|b [PART...]: runs applications between two machines, by the commands of the pages in
-# Documentation/applications. The server is on b, the client is on a. All bytes are compared, except
-# those of perftest and of fio's rdma engine, which do not check their data. PART: programs,
-# nvme_disk, mpi (default: all).
+# Documentation/applications. The server is on side b, the client is on side a. The applications
+# compare all data, except ucmatose, perftest and fio's rdma engine, which do not check their data.
+# PART: programs, nvme_disk, mpi (default: all).
 # shellcheck source=tests/hosts/lib.sh
 . "$(dirname "$(realpath "$0")")/lib.sh"
 # shellcheck disable=SC2034
@@ -11,11 +11,12 @@ IP_A=192.0.2.2 IP_B=192.0.2.1 IP6_A=2001:db8::2 IP6_B=2001:db8::1
 hosts_serve "$1"
 
 DISK=/dev/nvme0n1
+# page PAGE ARGUMENT...: runs page.py for the page PAGE of Documentation/applications
 page() { python3 "$IWT_LIB/page.py" "$TESTS/../Documentation/applications/$1.rst" "${@:2}"; }
 
-# page PAGE ARGUMENT...: runs page.py for a page
-# apart WHAT PAGE NAME PORT: runs the recipes NAME-server and NAME-client of PAGE, and compares
-# their output with the page
+# apart WHAT PAGE NAME PORT: runs the recipe NAME-server of PAGE on side b and, when the server
+# listens on PORT, the recipe NAME-client on side a. Compares their outputs with the page. The
+# results have the name WHAT.
 apart() {
 	local server client
 	server=$(page "$2" recipe "$3-server") client=$(page "$2" recipe "$3-client")
@@ -25,8 +26,8 @@ apart() {
 }
 told_apart() { page "$1" output "$2-server" "$TMP/pair-server" && page "$1" output "$2-client" "$TMP/pair-client"; }
 
-# cook SIDE PAGE NAME [SED-SCRIPT]: runs the recipe NAME of PAGE on SIDE, and compares its output
-# with the page
+# cook SIDE PAGE NAME [SED-SCRIPT]: runs the recipe NAME of PAGE, changed by SED-SCRIPT, on SIDE,
+# and compares its output with the page
 cook() {
 	local text
 	text=$(page "$2" recipe "$3" | sed "${4:-}")
@@ -36,7 +37,8 @@ cook() {
 	page "$2" output "$3" "$TMP/cooked"
 }
 
-# identity: makes the files that the installation of the package nvme-cli makes
+# identity: makes the files with the name of the NVMe host, as the installation of the package
+# nvme-cli does
 identity() {
 	mkdir -p /etc/nvme
 	nvme gen-hostnqn >/etc/nvme/hostnqn && cut -d: -f3 /etc/nvme/hostnqn >/etc/nvme/hostid
@@ -62,8 +64,8 @@ nvme_disk() {
 	check "NVMe: the modules are unloaded" nvme_end
 }
 
-# mpi_begin: makes a replacement of ssh, which runs commands on b, and names the hosts: Open MPI
-# distinguishes hosts by their names
+# mpi_begin: makes a replacement of ssh that runs commands on side b, and gives each host its own
+# name, because Open MPI distinguishes hosts by their names
 mpi_begin() {
 	mkdir -p "$TMP/ssh" && cat >"$TMP/ssh/ssh" <<-S
 	#!/bin/bash
@@ -74,7 +76,7 @@ mpi_begin() {
 	chmod +x "$TMP/ssh/ssh" && hostname client && b "hostname server"
 }
 mpi_compile() { $1 "mkdir -p /tmp/mpi" && cook "$1" mpi compile "s|^|cd $TESTS/.. \&\& |"; }
-# mpi_sent: prints how many bytes the link of a has sent
+# mpi_sent: prints how many bytes the link of side a has sent
 mpi_sent() { counter iwt0 tx_bytes; }
 mpi_run() {
 	local before

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # talk.sh a|b [sent] [received]: two machines test connections in both directions, compare every
-# byte of every operation, and run NFS. With "sent", the test checks that the cards send buffers
-# of many segments (segmentation offload); with "received", that they deliver such buffers.
+# byte of every operation, and run NFS. With "sent", the test checks that the network cards send
+# buffers of many segments (segmentation offload). With "received", it checks that the cards deliver
+# buffers of many segments.
 # shellcheck source=tests/hosts/lib.sh
 . "$(dirname "$(realpath "$0")")/lib.sh"
 hosts_serve "$1"
@@ -12,11 +13,12 @@ LARGE=${*:2}
 # (rx)
 moved() { $1 "$(declare -f card); cd /sys/class/net/\$(card)/statistics && cat $2_bytes $2_packets" | xargs; }
 
-# average BEFORE AFTER: prints the average size of the packets between two results of moved()
+# average BEFORE AFTER: prints the average size, in bytes, of the packets between two results of
+# moved()
 average() { awk '{ print int(($3 - $1) / ($4 - $2)) }' <<<"$1 $2"; }
 
-# offloads SIDE: does the other side send buffers of many segments, and does this side receive
-# them?
+# offloads SIDE: sends a stream to SIDE; checks that the other side sends buffers of many segments,
+# or that SIDE receives such buffers, as the arguments of this script demand
 offloads() {
 	local sent came from options
 	[ -n "$LARGE" ] || return 0
@@ -30,7 +32,7 @@ offloads() {
 	[[ $LARGE != *received* ]] || check "to $1: large receive buffers" [ "$came" -gt 6000 ]
 }
 
-# nfs: the kernel of a exports a directory, and the kernel of b mounts the directory
+# nfs: tests that the kernel of side b can mount a directory which the kernel of side a exports
 nfs() {
 	local step
 	if ! b "modprobe -a rpcrdma nfs nfsv4" || ! modprobe -a rpcrdma nfsd; then
@@ -57,7 +59,7 @@ for side in b a; do
 			"rping -c -a $to -C 10 -S 3000 -V -v"
 	done
 done
-# tests that cause errors on purpose come later
+# check this now, because later tests cause errors on purpose
 for side in a b; do check "$side: no errors" quiet $side; done
 for side in b a; do verify $side; done
 for side in b a; do offloads $side; done

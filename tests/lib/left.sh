@@ -26,9 +26,8 @@ nothing_of() {
 }
 
 # no_resources NS LINK: succeeds if LINK in the namespace NS has no objects except completion
-# queues:
-# the RDMA core keeps a pool of completion queues for kernel consumers as long as the device exists.
-# Prints the number of objects of each kind.
+# queues: the RDMA core keeps a pool of completion queues for kernel consumers as long as the device
+# exists. Prints the number of objects of each kind.
 no_resources() {
 	local out
 	out=$(in_ns "$1" rdma resource show "$2") || return

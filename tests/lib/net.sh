@@ -159,9 +159,8 @@ net_setup() {
 
 # dummy_add NETDEV ADDRESS: makes a dummy net device with ADDRESS. A TCP connection from ADDRESS to
 # ADDRESS passes through lo, in segments for MTU 1500. This device is for consumers that support
-# only
-# the initial namespace. A veth pair would not help there: TCP between two addresses of the same
-# namespace always uses lo.
+# only the initial namespace. A veth pair would not help there: TCP between two addresses of the
+# same namespace always uses lo.
 dummy_add() {
 	ip link add "$1" mtu 1500 type dummy || return
 	MADE_IF+=("$1")

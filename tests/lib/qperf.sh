@@ -9,8 +9,7 @@
 # client once more, with a longer delay.
 # qperf's senders do not check whether the peer has posted receives, and a message without a receive
 # ends the connection. So the rate of A's packets is limited. The tests send messages of 4 KB for
-# one
-# second: at this rate, these are fewer messages than the receives that the peer has posted.
+# one second: at this rate, these are fewer messages than the receives that the peer has posted.
 
 no_children() { ! pgrep -P "$1"; }
 connected_or_ended() { in_a rdma resource show qp link "$DEV_A" | grep -q ' state RTS' || ! alive "$1"; }

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Makes small faults in a C file. Each fault changes one operator, constant, condition, flag or
-barrier, or removes one statement.
+"""Finds small faults that can be made in a C file. Each fault changes one operator, constant,
+condition, flag or barrier, or removes one statement.
 
-The program does not parse the file but splits it into tokens. A change keeps parentheses
-balanced; a change that does not compile does not count. The program does not change code that
-only observes (assertions, tracepoints, counters), declarations and the preprocessor's lines.
+The functions do not parse C, but split the file into tokens. A change keeps parentheses balanced.
+A change may not compile; then run.py does not count it. The functions leave these parts of the
+code unchanged: code that only observes (assertions, tracepoints, counters), declarations, and
+lines of the preprocessor.
 """
 
 import re
 from collections import namedtuple
 
-# where: offset in the file; old: text at this offset; new: its replacement; what: text for
-# reports
+# One fault. line: number of the line; where: offset in the file; old: the text at this offset; new:
+# the text that replaces it; what: a description for reports
 Mutant = namedtuple("Mutant", "path line where old new what")
 
 SWAPS = {
@@ -31,7 +32,7 @@ TOKEN = re.compile(r"""
   | (?P<number>0[xX][0-9a-fA-F]+\w*|\d+\w*)
   | (?P<op><<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|.)
 """, re.X | re.S)
-# statements that begin with one of these only observe
+# statements that begin with one of these words only observe, and do not change what the driver does
 WATCHES = re.compile(r"(BUG_ON|BUILD_BUG|WARN|lockdep_|might_sleep|static_assert|trace_|kmemleak_|"
                      r"MODULE_|EXPORT_|DEFINE_|DECLARE_|CREATE_|pr_|dev_|ibdev_|sock_owned_by_me|iwt_count|iwt_stat)")
 KEYWORDS = {"if", "else", "for", "while", "do", "switch", "case", "default", "return", "goto",
@@ -42,14 +43,14 @@ Token = namedtuple("Token", "kind text where")
 
 
 def tokens(source):
-    """Returns the tokens that a compiler sees: no blanks, comments, or lines of the
+    """Returns the tokens of the text source, without white space, comments and lines of the
     preprocessor."""
     return [Token(m.lastgroup, m.group(), m.start()) for m in TOKEN.finditer(source)
             if m.lastgroup not in ("blank", "cpp")]
 
 
 def closing(toks, i):
-    """Returns the index of the parenthesis that closes the parenthesis at i."""
+    """Returns the index of the parenthesis or brace that closes the one at index i."""
     depth = 0
     for j in range(i, len(toks)):
         if toks[j].text in "([{":
@@ -62,8 +63,8 @@ def closing(toks, i):
 
 
 def bodies(toks):
-    """The ranges of tokens that are bodies of functions: a brace after a parenthesis,
-    outside of all other braces."""
+    """Yields (first, end) for the tokens of each function's body; end is the index of the closing
+    brace. A body begins with a brace after a parenthesis, outside of all other braces."""
     i = 0
     while i < len(toks):
         if toks[i].text == "{":
@@ -75,7 +76,8 @@ def bodies(toks):
 
 
 def statements(toks, first, last):
-    """(begin, end) of each simple statement; end is its semicolon."""
+    """Yields (begin, end) for each simple statement among toks[first:last]; end is the index of its
+    semicolon."""
     begin, i, depth, choices = first, first, 0, 0
     while i < last:
         text = toks[i].text
@@ -89,7 +91,7 @@ def statements(toks, first, last):
             depth += 1
         elif text in ")]":
             depth -= 1
-            # the parenthesis of if, for, while and switch ends the statement before it
+            # after the condition of if, for, while and switch, another statement begins
             if depth == 0 and toks[begin].text in ("if", "for", "while", "switch"):
                 begin = i + 1
         elif depth == 0 and text in "{}:":
@@ -103,7 +105,8 @@ def statements(toks, first, last):
 
 
 def declares(toks, begin, end):
-    """Does this statement declare a variable? "word word", or "word *word", "= {"..."""
+    """Does the statement toks[begin:end] declare a variable? Such statements begin with "word
+    word", with "type *word", or with a word such as struct or const."""
     if toks[begin].kind != "word" or begin == end:
         return False
     if toks[begin].text in ("struct", "union", "enum", "static", "const", "unsigned"):
@@ -116,7 +119,7 @@ def declares(toks, begin, end):
 
 
 def deletions(path, source, toks, first, last):
-    """Yields faults that remove one statement."""
+    """Yields the faults that remove one statement."""
     for begin, end in statements(toks, first, last):
         if begin >= end or declares(toks, begin, end) or WATCHES.match(toks[begin].text):
             continue
@@ -129,8 +132,8 @@ def deletions(path, source, toks, first, last):
 
 
 def condition(toks, i):
-    """Returns the index of the "if" whose condition ends with the parenthesis at i; i + 1 if there
-    is no "if"."""
+    """Returns the index of the "if" whose condition ends with the parenthesis at index i. Returns
+    i + 1 if the parenthesis does not belong to an "if"."""
     depth = 0
     for j in range(i, 0, -1):
         depth += (toks[j].text in ")]") - (toks[j].text in "([")
@@ -140,7 +143,7 @@ def condition(toks, i):
 
 
 def watched(toks, first, last):
-    """The indexes of tokens in statements that only observe."""
+    """Returns the set of indexes of the tokens in statements that only observe."""
     found = set()
     for begin, end in statements(toks, first, last):
         if not WATCHES.match(toks[begin].text):
@@ -153,7 +156,7 @@ def watched(toks, first, last):
 
 
 def unary(toks, i):
-    """Is the operator at i a sign, a reference or a dereference?"""
+    """Is the operator at index i a sign, or a unary "&" or "*"?"""
     before = toks[i - 1]
     return not (before.kind in ("number", "string") or before.text in (")", "]")
                 or (before.kind == "word" and before.text not in KEYWORDS))
@@ -164,13 +167,14 @@ def replaced(path, source, tok, new, what):
 
 
 def constants(tok):
-    """Numbers that replace a number."""
+    """Returns the texts that may replace a number: the numbers above and below it."""
     value = int(re.sub(r"[uUlL]+$", "", tok.text), 0)
     return [str(value + 1)] + ([str(value - 1)] if value else [])
 
 
 def changes(path, source, toks, first, last):
-    """Yields faults that replace an operator, a number, a condition or a result."""
+    """Yields the faults that replace an operator, a number, a condition or the value of a
+    return."""
     skip = watched(toks, first, last)
     for i in range(first, last):
         tok = toks[i]
@@ -198,7 +202,8 @@ def changes(path, source, toks, first, last):
 
 
 def tables(toks):
-    """For each table outside of functions, "[NAME] = VALUE,": (begin, end) of all its values."""
+    """Finds tables outside of functions, whose cells are "[NAME] = VALUE,". Yields a list for each
+    table: (begin, end), indexes into toks, for each VALUE."""
     inside = set()
     for first, last in bodies(toks):
         inside.update(range(first, last))
@@ -222,7 +227,7 @@ def tables(toks):
 
 
 def cells_changed(path, source, toks):
-    """Yields faults that replace the value of a table's cell by the value of another cell."""
+    """Yields the faults that replace the value of a table's cell by the value of the next cell."""
     for cells in tables(toks):
         texts = [source[toks[a].where:toks[b - 1].where + len(toks[b - 1].text)] for a, b in cells]
         for (first, _), text, other in zip(cells, texts, texts[1:] + texts[:1]):
@@ -236,7 +241,7 @@ def line_of(source, where):
 
 
 def mutants(path):
-    """All faults for the file at path, in the order of its text."""
+    """Returns all faults for the file at path, in the order of the places in the file."""
     with open(path, encoding="utf-8") as file:
         source = file.read()
     toks = tokens(source)
@@ -249,7 +254,7 @@ def mutants(path):
 
 
 def applied(source, mutant):
-    """The text of the file with this fault in it."""
+    """Returns source, the text of the file, with this fault in it."""
     end = mutant.where + len(mutant.old)
     if source[mutant.where:end] != mutant.old:
         raise ValueError("%s has changed meanwhile" % mutant.path)

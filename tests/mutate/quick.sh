@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# quick.sh TIMES [SELFTEST...]: runs these selftests, and two that notice many faults of the driver.
-# run.py runs this script in a laboratory. The script ends after the first failure. A test may take
-# TIMES times as long as usual.
+# quick.sh TIMES [SELFTEST...]: runs these selftests, and then verify and conformance, which notice
+# most faults of the driver. run.py runs this script in a laboratory. The script ends after the
+# first failure. All time limits are multiplied by TIMES.
 cd "$(dirname "$0")/.." || exit 1
 export IWT_QUICK=1 IWT_TIME=$((90 * $1))
 limit=$((300 * $1))
 shift
-# If the laboratory can't run a test (status 4), continue: the test has noticed nothing
+# try FILE ARGUMENT...: runs a test, and ends this script if the test fails. A skipped test (status
+# 4) has noticed no fault.
 try() {
 	timeout -k 10 $limit bash "$@" </dev/null
 	case $? in

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""run.py proto|driver|FILE... [--count N] [--seed S] [--jobs J]: mutation testing;
-run.py --survivors TSV: tests the faults again that survived an earlier run; with --lab all of them
-in the laboratory. --tried TSV leaves out the faults that an earlier run has tested.
+"""run.py proto|driver|FILE... [--count N] [--seed S] [--jobs J]: mutation testing of driver files.
+proto: the files that the unit tests contain (proto/ and UNIT); driver: all other files.
+run.py --survivors TSV: tests those faults again that survived an earlier run.
+With --lab, the laboratory tests all faults. --tried TSV leaves out the faults that an earlier run
+has tested. TSV is a file of results.
 
-Makes one small fault in the driver at a time (mutants.py) and runs quick tests: the unit tests
-for files that the unit tests contain, and quick.sh in the laboratory uml for other files. If no
-test notices a fault, the fault has survived. Either a test is missing, or the changed code
-behaves as before; in the second case add the fault and the reason to the file "equivalent".
-Prints TAP, a line for each fault. Fails if a fault survived.
+Makes one small fault in the driver at a time (mutants.py), and runs quick tests: the unit tests
+if they contain all the files, else quick.sh in the laboratory uml. If no test notices a fault, the
+fault has survived. Then either a test is missing, or the fault does not change what the driver
+does. In the second case add the fault and the reason to the file "equivalent". Prints TAP, a line
+for each fault. Fails if a fault survived.
 
-A test that only became slow has not noticed the fault. So if a wait times out, the tests run once
-more with three times the time. If a wait times out again, the fault counts as "timed out", not as
-"killed". The results are also in build/mutate/unit.tsv or lab.tsv. The program chooses faults at
-random, from all files in proportion to their length, and prints the seed.
+A test that only becomes slow does not notice a fault. So if a wait times out, the tests run again
+with three times the time limits. If a wait times out again, the fault counts as "timed out", not as
+"killed". The results are also in build/mutate/unit.tsv or build/mutate/lab.tsv. The program chooses
+faults at random; the longer a file is, the more faults are in it. It prints the seed.
 """
 
 import argparse
@@ -33,7 +35,8 @@ OUT = os.path.join(TOP, "build", "mutate")
 sys.path.insert(0, HERE)
 import mutants  # noqa: E402  pylint: disable=wrong-import-position
 
-# Tests that quick.sh runs first for the files whose names begin with the first string
+# (beginning of a file's name, selftests that quick.sh runs first for the file). The first entry
+# that matches the name of the file counts.
 TESTS = (
     ("cm_delayed", "attach"), ("verbs_delayed", "attach"), ("sock_takeover", "attach attach_held"),
     ("sock_run", "receive_window attach_held"), ("sock_owner", "qp_owner"), ("cm_addr", "listen netns"),
@@ -58,7 +61,7 @@ TESTS = (
 )
 
 
-# Files that the unit tests contain in addition to proto/
+# The files outside of proto/ that the unit tests contain
 UNIT = ("sock_cursor.c", "rx_alike.c", "stats_qp.c", "mw.c", "wake_habit.c")
 
 
@@ -67,7 +70,8 @@ def in_unit(path):
 
 
 def sources(which):
-    """The paths of the files that the arguments name."""
+    """Returns the paths of the files that the list of arguments selects: ["proto"], ["driver"] or
+    paths."""
     if which not in (["proto"], ["driver"]):
         return which
     found = []
@@ -80,7 +84,7 @@ def sources(which):
 
 
 def known():
-    """The faults of the file "equivalent": {(path, line of text, old, new)}."""
+    """Returns the faults of the file "equivalent": {(path, text of the line, old, new)}."""
     with open(os.path.join(HERE, "equivalent"), encoding="utf-8") as file:
         rows = [line.rstrip("\n").split("\t") for line in file if line.strip() and not line.startswith("#")]
     return {tuple(row[:4]) for row in rows}
@@ -104,7 +108,8 @@ def all_faults(paths):
 
 
 def run(command, seconds, log, **keywords):
-    """Runs a command. Returns the exit status, or None if the command took too long."""
+    """Runs a command with output to the file log. Returns the exit status, or None if the command
+    took longer than seconds."""
     with open(log, "wb") as out, subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT,
                                                   stdin=subprocess.DEVNULL, start_new_session=True,
                                                   **keywords) as child:
@@ -120,13 +125,14 @@ def run(command, seconds, log, **keywords):
             return None
 
 
-# The result of a run. why: the reason of its failure, or None; waited: was the failure a time-out?
+# The result of a test run. why: a text about the failure, or None if the tests passed; waited: True
+# if the failure was a time-out
 Outcome = collections.namedtuple("Outcome", "why waited")
 PASSED = Outcome(None, False)
 
 
 def failure(log):
-    """The first failure in the log of a run that failed."""
+    """Returns the Outcome for the first failure in the log of a run that failed."""
     with open(log, encoding="utf-8", errors="replace") as file:
         for line in file:
             if line.startswith("not ok") or "ERROR: " in line or "runtime error" in line \
@@ -137,7 +143,7 @@ def failure(log):
 
 
 class Unit:
-    """Runs the unit tests, with its own copy of the driver."""
+    """A worker that runs the unit tests, with its own copy of the driver."""
 
     def __init__(self, number):
         self.dir = os.path.join(OUT, "unit-%d" % number)
@@ -154,7 +160,7 @@ class Unit:
         return run(self.make, 300, self.log) == 0
 
     def test(self, _path, times=1):
-        """The Outcome of the tests. The tests may take "times" times as long as usual."""
+        """Runs the tests, with "times" times the usual time limits. Returns the Outcome."""
         status = run([self.dir + "/out/unit"], 60 * times, self.log)
         if status == 0:
             return PASSED
@@ -162,7 +168,7 @@ class Unit:
 
 
 class Lab:
-    """Runs the tests of quick.sh in the laboratory uml, from a copy of the tree."""
+    """A worker that runs quick.sh in the laboratory uml, with its own copy of the tree."""
 
     def __init__(self, number):
         self.dir = os.path.join(OUT, "lab-%d" % number)
@@ -178,7 +184,7 @@ class Lab:
         return run(["tests/vm/build", "uml"], 600, self.log, cwd=self.dir) == 0
 
     def test(self, path, times=1):
-        """The Outcome of the tests. The tests may take "times" times as long as usual."""
+        """Runs the tests, with "times" times the usual time limits. Returns the Outcome."""
         name = os.path.basename(path)
         extra = next((tests for begin, tests in TESTS if name.startswith(begin)), "")
         status = run(["tests/vm/run", "--lab", "uml", "--time", str(700 * times), "tests/mutate/quick.sh", str(times)] +
@@ -189,7 +195,7 @@ class Lab:
 
 
 class Results:
-    """Reports the result of each fault at once."""
+    """Prints the result of each fault, writes it to the file of results, and counts the results."""
 
     def __init__(self, name):
         self.lock = threading.Lock()
@@ -213,7 +219,8 @@ class Results:
 
 
 def one(worker, fault, results):
-    """Makes the fault, builds, tests and removes the fault. Returns whether it compiled."""
+    """Tests one fault: makes it in the worker's copy, builds and tests the copy, and removes the
+    fault. Returns whether the copy compiled."""
     place = worker.place(fault.path)
     with open(os.path.join(TOP, fault.path), encoding="utf-8") as file:
         source = file.read()
@@ -261,25 +268,26 @@ def arguments():
 
 
 def recorded(path):
-    """The contents of a file of results: {(path, line, old, new): verdict}."""
+    """Returns the contents of a file of results: {(path, line, old, new): verdict}."""
     with open(path, encoding="utf-8") as file:
         rows = [line.rstrip("\n").split("\t") for line in file]
     return {(row[1], int(row[2]), row[3], row[4]): row[0] for row in rows}
 
 
 def name_of(fault):
-    """Returns what identifies a fault in a file of results."""
+    """Returns the key of a fault in the result of recorded()."""
     return (fault.path, fault.line, " ".join(fault.old.split()), " ".join(fault.new.split()))
 
 
 def survivors(path):
-    """The faults that have survived according to a file of results."""
+    """Returns the faults whose verdict in a file of results is "survived"."""
     told = {name for name, verdict in recorded(path).items() if verdict == "survived"}
     return [fault for fault in all_faults(sorted({name[0] for name in told})) if name_of(fault) in told]
 
 
 def meant(args):
-    """The faults that the arguments select, and whether the unit tests should notice them."""
+    """Returns the faults that the arguments select, and whether the unit tests test them (True) or
+    the laboratory."""
     if args.survivors:
         faults = survivors(args.survivors)
         return faults, not args.lab and all(in_unit(fault.path) for fault in faults)

@@ -1,26 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034 # the scripts that source this file use the variables
-# Defines the benchmark's cases. The name of a case describes it, so any combination can be
-# selected. The lists below are the cases that "bench" runs without arguments.
+# Defines the benchmark's cases. The name of a case describes the measurement, and has one of the
+# following forms. The lists below are the cases that "bench" runs without arguments.
 #
 #	write|read|send-SIZE-MTU[-qN][-bidir][-srq][-odp]	a stream of messages, in Gb/s
-#	rate-OP-SIZE[-qN]			the same, in messages per second
-#	lat-write|send|read|atomic[-SIZE]	one message at a time (8 octets): the median
-#	mean-write|send|read|atomic[-SIZE]	the same, on average
-#	conn, conn-serial			connections, 16 or 1 at a time
-#	memory					what an idle connection costs, one end
-#	nvme-randread-4k, nvme-read-128k	kernel consumers: fio on a RAM disk
-#	perftest-OP-SIZE			a stream as perftest measures it
-#	insn-OP-SIZE-MTU[-crc][-qN]		instructions, of both ends together
+#	rate-OP-SIZE[-qN]			a stream of messages, in messages per second
+#	lat-write|send|read|atomic[-SIZE]	median latency, one message at a time (SIZE: 8)
+#	mean-write|send|read|atomic[-SIZE]	mean latency, one message at a time (SIZE: 8)
+#	conn, conn-serial			connections per second, 16 or 1 at a time
+#	memory					KB of kernel memory for one end of an idle
+#						connection
+#	nvme-randread-4k, nvme-read-128k	kernel consumers: fio on an NVMe disk, a RAM disk
+#						at the target
+#	perftest-OP-SIZE			a stream, measured by perftest
+#	insn-OP-SIZE-MTU[-crc][-qN]		instructions of both ends together, for each byte
+#						or (below 1 KB) each message
 #	path-PATH-OP-SIZE			a stream to a far host; paths.sh has the paths
 #	two-OP-SIZE-sender|receiver[-crc|-large|-zerocopy][-qN]
 #						instructions of one end, between two machines
-#	CASE@CONTESTANT[,CONTESTANT...]		these contestants only
+#	CASE@CONTESTANT[,CONTESTANT...]		only these contestants: iw_tcp, siw, rxe, tcp,
+#						discard (TCP whose received data the kernel
+#						discards) and iperf3
 #
-# With srq all queue pairs use one shared receive queue; with odp memory is paged on demand. large
-# and zerocopy are settings of the links: large_fpdus=on and zerocopy=auto.
-# SIZE is in bytes, or with the suffix k or m. MTU 65536 is the loopback device; other MTUs use a
-# veth pair. rate, lat, mean, conn, memory, nvme and perftest have MTU 1500.
+# -qN: N queue pairs (1). -bidir: both directions at once. -srq: all queue pairs use one shared
+# receive queue. -odp: the memory regions use on-demand paging. -crc: with CRC; without this word,
+# CRC is off. -large and -zerocopy are settings of the links: large_fpdus=on and zerocopy=auto.
+# SIZE is in bytes, or has the suffix k or m. MTU 65536 uses a loopback device, other MTUs use a
+# veth pair. rate, lat, mean, conn, memory, nvme, perftest and path use MTU 1500; two uses the MTU
+# of the network cards.
 
 TARGET_CASES="write-64k-1500 read-64k-1500 send-64k-1500 write-64k-9000 write-64k-65536
 	write-1m-1500 write-8m-1500 write-1m-9000 write-8m-9000 write-1m-65536 write-8m-65536
@@ -47,7 +54,8 @@ TWO_CASES="two-write-64k-sender two-write-64k-receiver two-send-64k-sender two-s
 	two-write-64k-sender-large-zerocopy two-write-64k-receiver-large-zerocopy
 	two-write-1m-sender-large-zerocopy two-write-1m-receiver-large-zerocopy"
 
-# Only the cases that most targets need; they take some minutes
+# The cases of "bench --quick": those from which most targets in targets.py are computed. This run
+# takes some minutes.
 QUICK_CASES="write-64k-1500@iw_tcp,siw,iperf3 read-64k-1500@iw_tcp,iperf3 send-64k-1500@iw_tcp,iperf3
 	write-64k-9000@iw_tcp,iperf3 write-64k-65536@iw_tcp,iperf3
 	write-1m-1500@iw_tcp write-8m-1500@iw_tcp write-1m-9000@iw_tcp write-8m-9000@iw_tcp
@@ -73,7 +81,8 @@ octets() {
 	esac
 }
 
-# case_options WORD...: reads the words of a name after the size
+# case_options WORD...: sets C_MTU, C_QPS and so on from the words of a case's name after the size.
+# Fails if it does not know a word.
 case_options() {
 	local word
 	for word; do
@@ -93,8 +102,8 @@ case_options() {
 }
 
 # case_parse CASE: sets C_NAME, C_KIND, C_PATH, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_SRQ, C_ODP,
-# C_CRC, C_LARGE, C_ZEROCOPY, C_END and the contestants C_WHO. Fails if there is no such case, or
-# if the name lacks the contestant.
+# C_CRC, C_LARGE, C_ZEROCOPY, C_END, and C_WHO to the contestants. Fails if there is no such case,
+# if the case does not support a contestant after "@", or if no contestant follows "@".
 case_parse() {
 	local who all
 	C_NAME=${1%%@*}
@@ -107,7 +116,8 @@ case_parse() {
 	done
 }
 
-# case_words NAME: the same for a name without contestants; C_WHO has all contestants of the case
+# case_words NAME: sets the same variables, except C_NAME, from a name without "@"; C_WHO becomes
+# all contestants of the case
 case_words() {
 	local w=() rest
 	IFS=- read -ra w <<<"$1"
@@ -136,8 +146,8 @@ case_words() {
 	C_SIZE=$(octets "${w[1]}")
 	rest=("${w[@]:2}")
 	case_options "${rest[@]}" && case_contestants || return
-	# A case between two machines needs the end in its name, and may have settings in it; other
-	# cases have neither
+	# The name of a case "two" must contain sender or receiver, and may contain large and
+	# zerocopy. Other names must not contain these words.
 	if [ $C_KIND = two ]; then [ -n "$C_END" ]; else [ "$C_END$C_LARGE$C_ZEROCOPY" = offoff ]; fi
 }
 
@@ -157,8 +167,8 @@ case_contestants() {
 		C_WHO="iw_tcp tcp"
 		[ "$C_CRC" = off ] || C_WHO="iw_tcp" ;;
 	esac
-	# The targets compare these cases with the same case without the option; other contestants
-	# are not needed
+	# The targets compare these figures of iw_tcp with its figures without srq or odp, so no
+	# other contestant is needed
 	[ -z "$C_SRQ$C_ODP" ] || C_WHO="iw_tcp"
 }
 

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Measures one figure of one contestant (a cell of the table). Each function cell_KIND prints "VALUE
-# UNIT" and succeeds, or prints the error on standard error. Needs lib/net.sh, cases.sh and
-# paths.sh.
+# Measures one figure of one contestant: one cell of the table of figures. The functions cell_*
+# print "VALUE UNIT" and succeed, or print the error on standard error and fail. Needs lib/net.sh,
+# cases.sh and paths.sh.
 #
-#	CELL_MS		milliseconds that a stream goes on
-#	CELL_INSN	if set, the clock counts instructions
+#	CELL_MS		milliseconds for which a stream runs
+#	CELL_INSN	if set, the machine's clock counts instructions
+#	CELL_LIMIT	seconds until a client or a server is killed
+#	LISTEN_LIMIT	seconds until a server must listen
 
 PORT=18600
 LO=10.77.9.1
 CELL_LIMIT=90
 LISTEN_LIMIT=20
-# the processors of the server and of the client
+# CPU_A: the processor on which servers run; CPU_B: the processor on which clients run
 CPU_B=0
 CPU_A=$(($(nproc) > 1 ? 1 : 0))
 
-# no_memory NS...: resets what TCP remembers of earlier connections, so that all connections begin
-# alike; provides ports for many connections
+# no_memory NS...: makes TCP in these namespaces forget the metrics of earlier connections, so that
+# all connections begin alike. Also allows more local ports, for many connections.
 no_memory() {
 	local ns
 	for ns; do
@@ -24,7 +26,8 @@ no_memory() {
 	done
 }
 
-# net_prepare: makes two namespaces, and prepares lo of A for large MTUs
+# net_prepare: makes the namespaces A and B, and in A a dummy net device with MTU 65536 and the
+# address $LO
 net_prepare() {
 	net_setup 1500 && no_memory "$NS_A" "$NS_B" || return
 	ip -n "$NS_A" link add iwt-dummy mtu 65536 type dummy &&
@@ -33,8 +36,8 @@ net_prepare() {
 		ip -n "$NS_A" link set lo mtu 65536
 }
 
-# mtu_is MTU: sets up a path with this MTU. Sets SERVER to the server's address, which is in the
-# namespace A, and CLIENT to the name of the client's namespace.
+# mtu_is MTU: sets up a path with this MTU. Sets SERVER to the address of the server, which runs in
+# the namespace A, and CLIENT to the name of the namespace in which the client runs.
 mtu_is() {
 	SERVER=$IP_A CLIENT=$NS_B
 	if [ "$1" = 65536 ]; then
@@ -59,9 +62,9 @@ links_down() {
 	MADE_DEV=()
 }
 
-# together SERVER-COMMAND -- CLIENT-COMMAND: runs both; the server prints "listening" when it
-# listens.
-# The client's output is in $TMP/client, the error output of both is in $TMP/said.
+# together SERVER-COMMAND -- CLIENT-COMMAND: runs the server and, when the server has printed
+# "listening", the client. Returns the exit status of the client. The client's output is in
+# $TMP/client, the error output of both is in $TMP/said.
 together() {
 	local server=() fd pid line rc=1
 	while [ "$1" != -- ]; do server+=("$1"); shift; done
@@ -86,12 +89,12 @@ together() {
 	return $rc
 }
 
-# of KEY: prints the number KEY from the client's line
+# of KEY: prints the number after "KEY=" in the output of the client
 of() { sed -n "s/.*\<$1=\([0-9]*\).*/\1/p" "$TMP/client"; }
 
 calc() { awk "BEGIN { printf \"%.6g\", $* }"; }
 
-# value: computes the case's figure from the client's line
+# value: computes the figure of the case from the output of the client; prints "VALUE UNIT"
 value() {
 	local messages octets ns idle p50
 	messages=$(of messages) octets=$(of octets) ns=$(of ns) idle=$(of idle_ns) p50=$(of p50_ns)
@@ -104,7 +107,7 @@ value() {
 	rate) echo "$(calc "$messages * 1e9 / $ns") messages/s" ;;
 	lat) echo "$(calc "$p50 / 1000") us" ;;
 	mean)
-		# half of the time of a Write or Send and its reply
+		# the time of a Write or Send includes the reply, so half of the time counts
 		[[ $C_OP == @(read|atomic) ]] || ns=$((ns / 2))
 		echo "$(calc "$ns / $messages / 1000") us" ;;
 	conn) echo "$(calc "$messages * 1e9 / $ns") connections/s" ;;
@@ -118,10 +121,10 @@ value() {
 	esac
 }
 
-# how_long TIMES: sets HOW, the options of iwt_bench and iwt_tcpref for the length of a run. Usually
-# a run lasts for a time. If the clock counts instructions, a run has a number of messages,
-# multiplied by TIMES (between two machines by 32). Streams are warmed up, because TCP begins each
-# connection slowly.
+# how_long TIMES: sets HOW to the options of iwt_bench and iwt_tcpref that determine how long a run
+# lasts: usually CELL_MS milliseconds. If the clock counts instructions, a run has a fixed number of
+# messages instead, multiplied by TIMES (between two machines by 32). Streams first send messages
+# that are not measured, because TCP begins each connection slowly.
 how_long() {
 	local n warm
 	HOW=(-t "$CELL_MS")
@@ -131,18 +134,18 @@ how_long() {
 	n=$((24 * 1048576 / C_SIZE))
 	[ $n -lt 20000 ] || n=20000
 	[ $n -gt 24 ] || n=24
-	# Between two machines a stream takes longer to become steady, and its number of wakeups
-	# varies
+	# Between two machines a stream must be longer, because the speed becomes steady later, and
+	# the number of wakeups varies
 	[ "$C_KIND" != two ] || set -- 32
 	n=$((n * $1)) warm=$n
-	# Each connection needs so many messages that its first and last messages matter little
+	# at least 16 messages on each connection, so that the first and the last matter little
 	[ $n -ge $((C_QPS * 16)) ] || n=$((C_QPS * 16))
 	[ $warm -ge $((C_QPS * 8)) ] || warm=$((C_QPS * 8))
 	HOW=(-n "$n" -w "$warm")
 }
 
-# kept TYPE: prints the name of the file with the results of a run for a case "lat". The case "mean"
-# of the same contestant uses these results, because one run measures both.
+# kept TYPE: prints the name of the file in which a case "lat" saves the output of the client. The
+# next case "mean" with the same options uses this output, because one run measures both.
 kept() { echo "$TMP/kept.$1.$C_OP.$C_SIZE.$C_SRQ.$C_ODP"; }
 
 cell_rdma() { # TYPE
@@ -157,9 +160,9 @@ cell_rdma() { # TYPE
 	lat | mean) opts=(-m lat -w 200) ;;
 	conn) opts=(-m conn) ;;
 	mem) opts=(-m mem) ;;
-	# Messages that are outstanding at the end of the time must still arrive. On a slow path
-	# 128 messages would take longer than the measured time, and the figure would not be
-	# comparable to TCP's.
+	# Keep only 8 messages outstanding, not 128. When the time is over, the outstanding messages
+	# must still arrive. On a slow path, 128 messages would take longer than the time of the
+	# measurement, and the figure could not be compared with TCP's.
 	path) opts=(-d 8) ;;
 	esac
 	opts+=(-o "$C_OP" -S "$C_SIZE" -q "$C_QPS" "${HOW[@]}" -a "$SERVER" -p "$PORT")
@@ -176,10 +179,11 @@ cell_rdma() { # TYPE
 	value
 }
 
-# cell_tcp [-D]: with -D the kernel of the receiver discards the messages
+# cell_tcp [-D]: measures a TCP stream; with -D the receiving kernel discards the data, so that no
+# process reads them
 cell_tcp() { # [-D]
 	local opts=("$@")
-	# the number of wakeups of TCP's reader varies from run to run
+	# a longer run, because the number of wakeups of TCP's reader varies from run to run
 	how_long 4
 	[[ $C_KIND != @(lat|mean) ]] || opts+=(-l)
 	[ "$C_KIND" != mem ] || opts+=(-m)
@@ -188,7 +192,7 @@ cell_tcp() { # [-D]
 		value
 }
 
-# iperf3 accepts only whole seconds
+# cell_iperf3: measures a stream of iperf3, which accepts only whole seconds: CELL_MS is rounded up
 cell_iperf3() {
 	local pid opts=(-c "$SERVER" -t $(((CELL_MS + 999) / 1000)) -l 128K -f m -P "$C_QPS") rc sum
 	[ -z "$C_BIDIR" ] || opts+=(--bidir)
@@ -204,9 +208,9 @@ cell_iperf3() {
 	[ $rc -eq 0 ] && [ "$sum" != 0 ] && echo "$sum Gb/s"
 }
 
-# perftest needs the clock rate of the processor for its figure. It cannot always measure the
-# rate, and then prints 0. Its client may also connect before its server listens. In both cases
-# try again.
+# cell_perftest: measures a stream with perftest, in up to five attempts. If perftest cannot measure
+# the clock rate of the processor, it prints 0; and if the client connects before the server
+# listens, it fails.
 cell_perftest() { # TYPE
 	local n=2000 sum='' opts
 	[ "$1" != iw_tcp ] || n=10000
@@ -224,7 +228,7 @@ cell_perftest() { # TYPE
 	[ -n "$sum" ] && echo "$sum Gb/s"
 }
 
-# cell CONTESTANT: measures the case that case_parse has parsed
+# cell CONTESTANT: measures the case of the last case_parse()
 cell() {
 	case $C_KIND:$1 in
 	nvme:*) cell_nvme "$1" ;;

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Measures kernel consumers: NVMe on a RAM disk, over RDMA or TCP, read with fio. Target and host
-# are always in the initial network namespace. Here they use the address of a dummy net device, so
-# their connections pass through lo, in segments for MTU 1500. Needs lib/nvme.sh and cells.sh.
+# Measures kernel consumers: fio reads from an NVMe disk over RDMA or TCP; the NVMe target has a RAM
+# disk. The kernel's NVMe target and host work only in the initial network namespace. So both use
+# the address of a dummy net device, and their connections pass through lo, in segments for MTU
+# 1500. Needs lib/nvme.sh and cells.sh.
 
 NVME_IP=10.77.8.1
 NVME_MB=128
@@ -27,7 +28,8 @@ nvme_fio() {
 		--ramp_time=200ms --runtime="${CELL_MS}ms" --minimal >"$TMP/client" 2>"$TMP/said"
 }
 
-# Fields of fio's terse output: 7 (KiB/s) and 8 (IOPS) for reads, 48 and 49 for writes
+# nvme_value: prints "VALUE UNIT" from fio's terse output. Its field 7 has KiB/s and field 8 has
+# IOPS for reads; for writes these are the fields 48 and 49.
 nvme_value() {
 	local first=7
 	[[ $C_OP == *read ]] || first=48

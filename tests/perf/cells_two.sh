@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Measures between two machines, each of which counts its own instructions: the client runs on a,
-# the server on b (tests/hosts/lib.sh). A run gives one figure for each end. The case selects one
-# of the ends; the figure of the other end is kept for the case that selects it. Some functions
-# replace those of cells.sh.
+# Measures streams between two machines, each of which counts its own instructions: the client runs
+# on side a, the server on side b (tests/hosts/lib.sh). One run gives a figure for the sender and a
+# figure for the receiver. A case selects one of these figures; the other figure is saved for
+# the case that selects it. Functions of the same name replace those of cells.sh.
 
-# The commands that prepare a machine. All connections must begin alike, so TCP must not remember
-# earlier connections (no_memory in cells.sh), and all modules must be loaded. iwt_idle keeps the
-# processor busy, because on an idle processor the kernel counts part of the interrupts' time as
-# idle time.
+# The commands that prepare a machine. All connections must begin alike, so TCP must forget the
+# metrics of earlier connections, and all modules must be loaded. iwt_idle keeps the processor busy
+# and counts the instructions that nothing else uses: on an idle processor, the kernel would count
+# part of the interrupts' time as idle time.
 TWO_PREPARE="modprobe -a iw_tcp rdma_ucm ib_uverbs && sysctl -qw net.ipv4.tcp_no_metrics_save=1 &&
 	{ $IWT_BIN/iwt_idle /tmp/idle </dev/null >/tmp/idle.said 2>&1 & } &&
 	bash $TESTS/lib/wait.sh 60 grep -q counting /tmp/idle.said"
@@ -43,15 +43,16 @@ links_down() {
 	b "rdma link delete iwt0"
 }
 
-# serve WORD...: runs a server on b
+# serve WORD...: starts a server with this command on side b, and waits until it listens
 serve() {
 	b "rm -f /tmp/server.rc; (timeout $CELL_LIMIT ${*@Q} >/tmp/server 2>/tmp/said; echo \$? >/tmp/server.rc) </dev/null >/dev/null 2>&1 &"
 	b "bash $TESTS/lib/wait.sh 60 grep -q listening /tmp/server"
 }
-# served: waits for the end of the server; prints its output to $TMP/server
+# served: waits until the server ends; writes its output to $TMP/server, and returns its exit status
 served() { b "bash $TESTS/lib/wait.sh 60 test -e /tmp/server.rc && cat /tmp/server && exit \$(cat /tmp/server.rc)" >"$TMP/server"; }
 
-# together SERVER-COMMAND -- CLIENT-COMMAND: the same as in cells.sh
+# together SERVER-COMMAND -- CLIENT-COMMAND: does the same as the function in cells.sh, with the
+# server on side b; its output is in $TMP/server
 together() {
 	local server=() rc=1
 	while [ "$1" != -- ]; do server+=("$1"); shift; done
@@ -67,8 +68,8 @@ together() {
 	return $rc
 }
 
-# ends CONTESTANT sender|receiver: prints the name of the file with the contestant's figures at that
-# end
+# ends CONTESTANT sender|receiver: prints the name of the file with the contestant's figures for the
+# sender or the receiver of the case
 ends() { echo "$TMP/kept.$1.$C_OP.$C_SIZE.$C_QPS.$C_CRC.$C_LARGE.$C_ZEROCOPY.$2"; }
 
 cell_two() { # CONTESTANT

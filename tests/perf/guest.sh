@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # guest.sh [a|b] VIEW ROUNDS MILLISECONDS CASE...: runs in a laboratory. In each round, measures
 # each case with all contestants in turn. Prints lines "#| VIEW CASE ROUND CONTESTANT VALUE UNIT
-# STATUS REASON", separated by tabs. STATUS is ok, none (the contestant does not support the case)
-# or failed. Fails if one measurement failed. With a or b it runs in two machines (tests/vm/two),
-# and b executes the commands of a.
+# STATUS REASON", separated by tabs. VIEW is uml, or insn, path or two if the machine's clock counts
+# instructions. STATUS is ok, failed, or none: the contestant does not support the case, or its
+# connections ended too early. Fails if one measurement failed. In the view two, this script runs on
+# both sides of two machines (tests/vm/two), and side b executes the commands of side a.
 
 role=
 if [[ $1 = [ab] ]]; then
@@ -39,19 +40,19 @@ fi
 view=$1 rounds=$2 CELL_MS=$3
 shift 3
 cases=("$@") failed=() fields=()
-# The clock of a machine that counts instructions jumps when the machine is idle. So any time
-# limit may expire while the machine waits for its disk.
+# If the clock of a machine counts instructions, it jumps forward when the machine is idle. So any
+# time limit may expire while the machine waits for its disk. These limits are too long to expire.
 # shellcheck disable=SC2034 # for cells.sh
 [[ $view != @(insn|path|two) ]] || CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400
 
 emit() { (IFS=$'\t'; echo "#| $*"); }
 
-# broke CONTESTANT: have the connections of another driver ended too early? Then there is no figure,
-# but the run has not failed.
+# broke CONTESTANT: is CONTESTANT another driver than iw_tcp, and has a completion with an error
+# ended its stream? Then there is no figure, but the benchmark has not failed.
 broke() { [[ $1 == @(siw|rxe) ]] && grep -qs 'a completion:' "$TMP/said"; }
 
-# once CASE ROUND CONTESTANT: measures one figure, in up to two attempts, and prints its line; sets
-# SHOW to the value
+# once CASE ROUND CONTESTANT: measures one figure, in up to two attempts, and prints its line "#|".
+# Sets SHOW to the value, to "failed", or to "-" if there is no figure.
 once() {
 	local reason status=failed
 	reason=$(case_cannot "$3")
@@ -66,7 +67,7 @@ once() {
 		rm -f "$TMP/client" "$TMP/said"
 		cell "$3" >"$TMP/value" && [ -s "$TMP/value" ] && { status=ok; break; }
 		echo "# $1: an attempt of $3 failed: $(tail -n 1 "$TMP/said" 2>/dev/null)"
-		# end the processes of a failed attempt, because they would disturb the next one
+		# deleting the links ends connections that would disturb the next attempt
 		links_down 2>/dev/null
 	done
 	if [ $status = failed ] && broke "$3"; then
@@ -87,7 +88,7 @@ once() {
 one_case() { # CASE ROUND
 	local who line
 	case_parse "$1" || return
-	# for a case with a path, once() makes a new path for each contestant
+	# for cases "path", once() makes a new path for each contestant
 	[ -n "$C_PATH" ] || { no_path && mtu_is "$C_MTU"; } || return
 	[ ! -w /sys/module/iw_tcp/parameters/crc ] || echo "$C_CRC" >/sys/module/iw_tcp/parameters/crc
 	printf -v line '%2s  %-26s' "$2" "$C_NAME"
@@ -108,7 +109,7 @@ environment() {
 	emit env "$view.date" "$(date -u +%F)"
 }
 
-# keep crashes out of the log: a perftest client crashes if it connects before its server listens
+# do not let the kernel log crashes: a perftest client crashes if it connects too early
 { echo 0 >/proc/sys/debug/exception-trace; } 2>/dev/null
 for module in iw_tcp siw rdma_rxe; do
 	modprobe $module || echo "# no module $module"

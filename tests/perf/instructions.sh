@@ -1,15 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# instructions.sh [--only TEXT]: counts instructions, on a machine whose clock counts them
-# (LAB_ICOUNT=1; "count" boots such a machine):
+# instructions.sh [--only TEXT]: counts the instructions of some operations, on a machine whose
+# clock counts instructions (LAB_ICOUNT=1; the script "count" boots such a machine). Measures two
+# things:
 #
-#	figures		the cases of the benchmark in instructions.tsv. The cost of a case must
-#			be within 10 % of the cost in this file, unless this is "new". Lines
-#			"#| CASE VALUE UNIT" print the present cost
-#	shapes		streams of a peer; their cost must be in proportion to their segments
-#			(tests/peer/shapes.py)
+#	figures		cases of the benchmark. The number of instructions of a case must be
+#			within 10 % of the number in instructions.tsv; the word "new" in the
+#			place of a number allows any number. Prints lines "#| CASE VALUE UNIT"
+#			with the measured numbers
+#	shapes		streams of the raw peer (tests/peer/shapes.py). Twice as many segments
+#			must cost about twice as many instructions
 #
-# --only: only the cases and shapes whose names contain TEXT.
+# --only: measures only the cases and shapes whose names contain TEXT.
 . "$(dirname "$0")/../lib/begin.sh"
 here=$(dirname "$0")
 # shellcheck source=tests/lib/middle.sh
@@ -26,22 +28,25 @@ only=
 begin iwt_bench iwt_ulp python3
 only_iw_tcp "the figures are iw_tcp's"
 [ "$(nproc)" = 1 ] || skip_all "the clock of this machine does not count instructions"
-# The clock jumps when the machine is idle, so any time limit may expire while it reads its disk
+# When the machine is idle, its clock jumps forward. So any time limit may expire while the machine
+# reads from its disk. These limits are too long to expire.
 CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400
 ECHO=/sys/kernel/debug/iwt_echo/listen
 ECHO_PORT=7200
 
-# within VALUE KEPT: is VALUE at most 10 % above or below KEPT? A kept figure that is too high
-# would hide a later slowdown, so a lower VALUE fails, too.
+# within VALUE KEPT: is VALUE at most 10 % above or below KEPT, the figure in instructions.tsv? A
+# lower VALUE is not accepted either, because with a KEPT that is too high, this test would not
+# notice a later slowdown.
 within() { awk -v now="$1" -v was="$2" 'BEGIN { exit !(was > 0 && now <= was * 1.1 && now >= was / 1.1) }'; }
 
-# figure CASE KEPT UNIT: measures the case, and compares the figure with KEPT
+# figure CASE KEPT UNIT: measures the case, and compares the figure with KEPT; appends the figure to
+# $TMP/now
 figure() {
 	local value unit
 	# shellcheck disable=SC2153 # case_parse sets C_MTU, C_CRC
 	case_parse "$1" && mtu_is "$C_MTU" && echo "$C_CRC" >/sys/module/iw_tcp/parameters/crc || return
-	# Try up to three times: for large messages, the placement of memory pages changes the
-	# figure by up to 15 %, although the driver's part is the same
+	# Up to three attempts: for large messages, the placement of memory pages changes the figure
+	# by up to 15 %, although the driver executes the same number of instructions
 	for _ in 1 2 3; do
 		rm -f "$TMP/client"
 		cell iw_tcp >"$TMP/value" || { sed 's/^/# /' "$TMP/said"; return 1; }
@@ -66,7 +71,7 @@ done 3<"$here/instructions.tsv"
 [ ! -e "$TMP/now" ] || sed 's/^/#| /' "$TMP/now"
 [[ $only != insn-* ]] || ktap_finish
 
-# do not let TCP reduce the congestion window of an idle connection
+# shapes need a large congestion window, so do not let TCP reduce the window of an idle connection
 in_a sysctl -qw net.ipv4.tcp_slow_start_after_idle=0
 mtu_is 1500
 if modprobe iwt_echo && link_add "$NS_B" "$DEV_B" "$IF_B" && echo_listens; then

@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""monitor.py PID LOG: copies a laboratory's output. Lines with figures are written only
-to LOG, with an additional field: the percentage of this machine's processor time that processes
-other than PID and its descendants have used since the previous line."""
+"""monitor.py PID LOG: copies a laboratory's output from standard input to standard output and to
+the file LOG. Lines "#| ..." are written only to LOG. Lines with figures get an additional field:
+the percentage of this machine's processor time that processes other than PID and its descendants
+have used since the previous line with a figure."""
 import os
 import sys
 import time
 
 
 def busy():
-    """Returns the busy ticks of all processors, including ticks that the host stole."""
+    """Returns the busy time of all processors in clock ticks, including time that the host
+    stole."""
     with open("/proc/stat", encoding="ascii") as f:
         user, nice, system, _, _, irq, soft, steal = map(int, f.readline().split()[1:9])
     return user + nice + system + irq + soft + steal
 
 
 def processes():
-    """Returns {pid: (parent, ticks of the process and of its ended children)}."""
+    """Returns {pid: (pid of the parent, ticks of the process and of its children that ended)}."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -29,7 +31,7 @@ def processes():
 
 
 def own(root):
-    """Returns the ticks of a process and its descendants."""
+    """Returns the processor time of the process root and its descendants, in ticks."""
     found = processes()
 
     def below(pid):

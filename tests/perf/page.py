@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Makes report.html, which needs no other files to be displayed."""
+"""Makes report.html: one file, which a browser can show without any other file."""
 from html import escape
 import re
 
@@ -33,7 +33,7 @@ td.held { color:var(--held); font-weight:600 } td.missed { color:var(--missed); 
 """
 CLASSES = (*WHO, "held", "missed")
 
-# (title, remark, pattern of the cases' names)
+# The bar charts: (title, remark, pattern that matches the names of the cases in the chart)
 CHARTS = (
     ("64 KB messages, by operation and MTU", "more is better", r"(write|read|send)-64k-\d+"),
     ("Several queue pairs, both directions", "more is better", r"(write|read|send)-\w+-\d+-(q\d+|bidir)"),
@@ -79,7 +79,7 @@ def octets(size):
 
 
 def sweeps(res):
-    """Plots bandwidth by message size, for each operation with enough sizes."""
+    """Yields a plot of bandwidth by message size, for each operation with at least three sizes."""
     for op in ("write", "read", "send"):
         sizes = {}
         for case in res.order:

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Makes paths to a distant host: a router between both ends delays, loses or reorders packets.
-# Needs lib/middle.sh. The client, which sends, is behind the router. The times are round trips.
+# Makes paths to a distant host: a router between both hosts delays, loses or reorders packets.
+# Needs lib/middle.sh. The server is in A, and the client, which sends, is in B. The times are round
+# trip times. A buffer is what TCP gives to the net device at once (an skb): usually many segments.
 #
 #	far	10 ms
-#	lossy	10 ms, and 0.05 % of TCP's buffers are lost, each with all of its segments
-#	single	10 ms; each buffer has one segment, and 0.01 % of them are lost
-#	order	1 ms, and 1 % of the buffers overtake others
-#	plain	10 ms, and no net device has any offload
+#	lossy	10 ms; 0.05 % of the buffers are lost, each with all its segments
+#	single	10 ms; each buffer has only one segment, and 0.01 % of the buffers are lost
+#	order	1 ms; 1 % of the buffers overtake others
+#	plain	10 ms; all offloads of all net devices are off
 
 # shellcheck disable=SC2034 # for cases.sh
 PATHS="far lossy single order plain"
-# The seed determines loss and order of packets: they are the same for all contestants of a round
+# The seed of netem determines which packets are lost or overtake others. All contestants of a round
+# have the same seed.
 PATH_SEED=1
 
-# at_router WORD...: runs "tc" with netem on both ports of the router
+# at_router WORD...: sets netem with these options on both net devices of the router
 at_router() {
 	local dev
 	for dev in "$M_A" "$M_B"; do
@@ -22,7 +24,8 @@ at_router() {
 	done
 }
 
-# path_offloads WORD...: changes the offloads of all net devices on the path
+# path_offloads WORD...: changes offloads of all net devices on the path; the WORDs are those of
+# "ethtool -K"
 path_offloads() {
 	local side
 	for side in "$NS_A $IF_A" "$NS_B $IF_B" "$NS_M $M_A" "$NS_M $M_B"; do
@@ -30,11 +33,12 @@ path_offloads() {
 	done
 }
 
-# path_times: prints by which factor a run on the path is longer than other runs: if packets are
-# lost, congestion control needs seconds to find its rate
+# path_times: prints by which factor a run on the path C_PATH is longer than CELL_MS. If packets are
+# lost, the factor is larger, because congestion control needs seconds to find its rate.
 path_times() { case $C_PATH in lossy | single) echo 16 ;; *) echo 4 ;; esac; }
 
-# path_is NAME ROUND: makes the path NAME, after it has removed the previous one
+# path_is NAME ROUND: removes the previous path or namespaces, and makes the path NAME; ROUND is the
+# seed
 path_is() {
 	ON_PATH=1 SERVER=$IP_A CLIENT=$NS_B PATH_SEED=$2
 	middle_gone && routed 1500 && no_memory "$NS_A" "$NS_B" || return
@@ -47,7 +51,7 @@ path_is() {
 	esac
 }
 
-# no_path: the next case needs no router
+# no_path: removes the router, if there is one, and makes A and B without a router
 no_path() {
 	[ -n "${ON_PATH:-}" ] || return 0
 	ON_PATH=

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Draws plots in SVG. The colours are CSS classes, which the page defines."""
+"""Draws plots in SVG. CSS classes select the colours; page.py defines these classes."""
 from html import escape
 from math import ceil, floor, log10
 
@@ -28,14 +28,14 @@ def svg(height, parts, what):
 
 
 def ticks(top):
-    """Returns round values from 0 to at most top, for an axis."""
+    """Returns round numbers from 0 to at most top, for the ticks of an axis."""
     step = 10 ** floor(log10(top / 4))
     step *= next(f for f in (1, 2, 5, 10) if top / (step * f) <= 6)
     return [i * step for i in range(int(top / step) + 1)]
 
 
 def bars(clusters, unit):
-    """Draws a bar chart. clusters: [(label, [(who, spread)])], all in the same unit."""
+    """Draws a bar chart. clusters: [(label, [(contestant, Spread)])], all in the same unit."""
     high, gap, y = 17, 14, 6.0
     top = max(max(s.high, s.median) for _, cells in clusters for _, s in cells)
     scale = (WIDTH - LEFT - RIGHT) / top
@@ -74,7 +74,7 @@ def size_name(octets):
 
 
 def curves(series, unit):
-    """Draws curves with two logarithmic axes. series: {who: [(octets, spread)]}."""
+    """Draws curves with two logarithmic axes. series: {contestant: [(bytes, Spread)]}."""
     height, bottom, left = 340, 30, 60
     points = [(x, s.median) for line_ in series.values() for x, s in line_]
     xs = sorted({x for x, _ in points})
@@ -113,8 +113,8 @@ def curve_lines(series, at):
 
 
 def distance(targets, res):
-    """Draws how far each figure is from its target, on a logarithmic axis. A target is met if its
-    bar is right of 1."""
+    """Draws how far each figure is from the limit of its target, on a logarithmic axis. A bar to
+    the right of 1 means that the target is held."""
     rows = [(t, t.value(res)) for t in targets]
     rows = [(t, (t.limit / s.median if t.most else s.median / t.limit), s) for t, s in rows if s and s.median > 0]
     if not rows:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """report.py DIR [--document FILE]: makes results.json, report.md and report.html in DIR
-from DIR/raw.tsv, prints the tables, and updates the part of FILE between two marks."""
+from DIR/raw.tsv, and prints the tables. Replaces the text of FILE between the comments BEGIN and
+END by the targets."""
 import json
 import sys
 
@@ -13,7 +14,8 @@ BEGIN, END = ".. figures begin", ".. figures end"
 
 
 def sections(res):
-    """Yields (title, remark, rows) for each table: targets, ratios, figures."""
+    """Yields (title, remark, rows) for each table: the targets, then ratios and figures of each
+    view, then the reasons for missing figures."""
     yield "Targets", f"{text.summary(res)}", text.target_rows(res)
     kinds = {"insn": "instructions", "path": "far hosts", "two": "two machines"}
     for prefix, title in (("", "native speed"), *kinds.items()):
@@ -40,7 +42,8 @@ def as_markdown(res):
 
 
 def as_rst(res):
-    """Returns only the targets, because the document is for users; the report has all figures."""
+    """Returns the table of the targets. The documentation needs no other table, because report.md
+    and report.html have all figures."""
     _, remark, rows = next(sections(res))
     return "\n".join([*(f"* {line}" for line in text.setting(res)), "", remark, "", text.rst(rows)]) + "\n"
 

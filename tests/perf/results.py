@@ -2,7 +2,7 @@
 """The figures of a run: reads raw.tsv, and computes the results."""
 
 WHO = ("iw_tcp", "siw", "rxe", "tcp", "discard", "iperf3")
-DISTURBED = 12      # percent of the machine's time that other processes used
+DISTURBED = 12      # a figure is disturbed if other processes used more per cent of the machine
 LESS_IS_BETTER = ("us", "KB", "instructions/B", "instructions/message")
 
 
@@ -19,7 +19,7 @@ def median(values):
 
 
 class Spread:
-    """Median and quartiles of some values."""
+    """The median, the quartiles (low, high) and the number n of some values."""
 
     def __init__(self, values):
         self.n = len(values)
@@ -73,7 +73,8 @@ class Results:
         return Spread(list(values.values())) if values else None
 
     def pairs(self, of, to):
-        """Returns pairs of figures of the same round, of "of" and of "to"; each is (case, who)."""
+        """Returns [(figure of "of", figure of "to")] for all rounds that have both figures. "of"
+        and "to" are (case, contestant)."""
         mine, theirs = self.values.get(of, {}), self.values.get(to, {})
         return [(mine[r], theirs[r]) for r in mine if theirs.get(r)]
 

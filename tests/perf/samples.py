@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """samples.py SYMBOLS NAMES: prints how each processor spent its time while a case ran in the
-laboratory uml, with the first NAMES functions. Reads the output of perf script on standard input;
-the file SYMBOLS has lines of symbols.sh. Counts only those half seconds in which the network code
-had at least half as many samples as in its busiest half second."""
+laboratory uml: the shares of the GROUPS, and the NAMES functions with the most samples. Reads the
+output of "perf script" on standard input, and the lines of symbols.sh in the file SYMBOLS. Counts
+only those half seconds in which the network code has at least half as many samples as in its
+busiest half second."""
 import bisect
 import collections
 import re
 import sys
 
-HOST = 0xffff800000000000       # this machine's own kernel, for x86
+HOST = 0xffff800000000000       # the first address of this machine's own kernel (x86-64)
 DRIVERS = ("[iw_tcp]", "[siw]", "[rdma_rxe]")
 LINE = re.compile(r"\s*(.*?)\s+(\d+)\s+\[(\d+)\]\s+([\d.]+):\s+([0-9a-f]+)\s*(.*)")
 GROUPS = ("copies", "driver", "kernel", "programs", "host")
@@ -27,8 +28,8 @@ class Symbols:
         self.names = [found[a] for a in self.at]
 
     def name(self, address):
-        """Returns the name of the function, or None if the address is not in the laboratory's
-        kernel."""
+        """Returns the name of the function at address, or None if the address does not belong to
+        the laboratory's kernel."""
         i = bisect.bisect_right(self.at, address) - 1
         # an address far after the last function of kernel or modules belongs to no function
         if i < 0 or address - self.at[i] > 0x10000:
@@ -47,7 +48,8 @@ def group(name):
 
 
 def samples(lines, symbols):
-    """Yields (half second, processor, name) for each sample that is not idle."""
+    """Yields (number of the half second, processor, name of the function) for each sample, except
+    those of idle processors and of perf."""
     for line in lines:
         found = LINE.match(line)
         if not found or found[1].startswith(("swapper", "perf")):

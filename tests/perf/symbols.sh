@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# symbols.sh ARGS: prints all functions of this kernel, in lines "#K ADDRESS NAME MODULE", then
-# runs guest.sh ARGS. samples.py uses the lines to find the names of addresses.
+# symbols.sh ARGS: prints a line "#K ADDRESS NAME MODULE" for each function of this kernel, and then
+# runs guest.sh ARGS. samples.py needs these lines to find the function at an address.
 here=$(dirname "$(realpath "$0")")
 echo 0 >/proc/sys/kernel/kptr_restrict
 for module in veth iw_tcp siw rdma_rxe nvme_rdma nvmet_rdma nvme_tcp nvmet_tcp; do

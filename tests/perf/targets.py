@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The targets of iw_tcp: ratios or differences of two figures of the same boot."""
+"""The targets of iw_tcp: limits for the ratio or the difference of two figures of the same run. A
+figure is named by (case, contestant)."""
 
 US = "iw_tcp"
 
 
 class Target:
-    """The ratio of figure "of" to figure "to" must be at least, or at most, limit."""
+    """The median of the ratio of the figures "of" and "to" must be at least limit (default), at
+    most limit (most), or less than limit (below)."""
 
     def __init__(self, text, of, to, limit, most=False, below=False):
         self.text, self.of, self.to, self.limit = text, of, to, limit
@@ -36,7 +38,7 @@ class Target:
 
 
 class Excess(Target):
-    """The figure "of" may exceed the figure "to" by at most limit."""
+    """The median of the difference of the figures "of" and "to" must be at most limit."""
 
     def __init__(self, text, of, to, limit):
         super().__init__(text, of, to, limit, most=True)
@@ -122,5 +124,5 @@ def all_targets():
 
 
 def measured(res):
-    """Returns the targets with at least one case that was run."""
+    """Returns the targets of which at least one case was run."""
     return [t for t in all_targets() if t.of[0] in res.order or t.to[0] in res.order]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Prints the tables, for the terminal, Markdown and reStructuredText."""
+"""Makes the tables as text, for the terminal, Markdown and reStructuredText."""
 from results import WHO, number
 import targets
 
@@ -68,7 +68,7 @@ def markdown(rows):
 
 
 def rst(rows):
-    # a single hyphen would start a list
+    # a cell with a single hyphen would start a list, so write a dash
     rows = [["–" if c == "-" else c for c in r] for r in rows]
     widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
     rule = "  ".join("=" * w for w in widths)
@@ -84,7 +84,8 @@ def summary(res):
 
 
 def setting(res):
-    """Yields a line for each laboratory that was used, and a line about disturbances, if any."""
+    """Yields a line for each view that was measured, and a line about disturbed figures, if there
+    are any."""
     for view, what in (("uml", "native speed"), ("insn", "instructions counted"),
                        ("path", "far hosts, a nanosecond for each instruction"),
                        ("two", "two machines, instructions of each counted")):

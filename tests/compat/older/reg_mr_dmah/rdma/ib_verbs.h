@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 #ifndef OLDER_RDMA_IB_VERBS_H
 #define OLDER_RDMA_IB_VERBS_H
-/* In the structure of operations, a member with the older arguments comes before the newer one */
+/* Adds members with the older arguments to struct ib_device_ops, before the kernel's own members */
 #define reg_user_mr \
 	reg_user_mr)(struct ib_pd *, u64, u64, u64, int, struct ib_udata *); \
 	struct ib_mr *(*newer_reg_user_mr
