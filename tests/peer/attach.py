@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Tests delayed startup (RFC 5044 7.1.3) against the program "iwt_attach serve". In streaming mode
-(before MPA), the peer sends a word that tells this program what to do.
+Tests delayed startup (RFC 5044 7.1.3) of a device with the raw peer. The program "iwt_attach serve"
+runs on the device's side, at HOST and PORT. In streaming mode (before MPA), the peer sends a word
+that tells iwt_attach what to do.
 
 attach.py HOST PORT
 
-A case that proves a row of rows.tsv names the row.
+Names such as MPA-55 are rows of rows.tsv that a case proves.
 """
 import socket
 import sys
@@ -20,7 +21,7 @@ TAP = Tap()
 
 
 class Attach:
-    """The cases."""
+    """The cases, as methods."""
 
     def __init__(self, host, port):
         self.where = (host, int(port))
@@ -32,12 +33,13 @@ class Attach:
         return sock
 
     def hello(self, word):
-        """Begins in streaming mode; returns whether the last streaming message arrived, too."""
+        """Connects and sends word; returns the socket, and whether the last streaming message of
+        the device's side, "ack", arrived."""
         sock = self.begin(word)
         return sock, sock.recv(4, socket.MSG_WAITALL) == b"ack\n"
 
     def echo(self, what, sock, crc=True):
-        """Sends a message, which must come back."""
+        """Sends a Send, and checks that the device sends the same data back in a Send."""
         try:
             sock.sendall(fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, 1, b"message"), crc=crc))
             got = fpdu.receive(sock, crc)
@@ -47,7 +49,8 @@ class Attach:
             TAP.ok(False, what, repr(err))
 
     def accepted(self, what, parts, flags=C, rev=1):
-        """MPA-55, MPA-84: the Request after streaming data."""
+        """Sends parts, the pieces of a Request, after streaming data, and checks the Reply (MPA-55,
+        MPA-84); returns the socket."""
         sock, ack = self.hello(b"accept")
         TAP.ok(ack, what + ": the last streaming message, and nothing else before")
         for part in parts:
@@ -61,7 +64,7 @@ class Attach:
     def responder(self):
         req = frame(REQ, C, 1, b"pd")
         sock = self.accepted("a Request", [req])
-        # MPA-75: nothing is sent before the first FPDU
+        # MPA-75: the responder sends nothing before it has received the first FPDU
         sock.settimeout(0.5)
         try:
             early = sock.recv(1)
@@ -69,7 +72,7 @@ class Attach:
             early = None
         TAP.ok(early is None, "the responder sends nothing before the first FPDU", early)
         self.echo("a message", sock)
-        # the responder ends its direction after ours
+        # after the FIN of the peer, the responder sends FIN, too
         sock.shutdown(socket.SHUT_WR)
         data, end = rest(sock)
         TAP.ok(not data and end == "fin", "a graceful end", (data, end))
@@ -83,7 +86,7 @@ class Attach:
         self.echo("a message after an enhanced Request", sock)
         sock.close()
 
-        # MPA-83: the device takes octets that have already arrived as the Request
+        # MPA-83: octets that arrive before delayed startup begins are the beginning of the Request
         sock = self.begin(b"accept")
         sock.sendall(req)
         TAP.ok(sock.recv(4, socket.MSG_WAITALL) == b"ack\n" and receive(sock).key == REP,
@@ -92,7 +95,7 @@ class Attach:
         sock.close()
 
     def refused(self):
-        """MPA-71: after a reject the TCP connection still works."""
+        """After a reject the TCP connection still works (MPA-71)."""
         sock, _ = self.hello(b"reject")
         sock.sendall(frame(REQ, C | S, 2, enh(1, 1) + b"please"))
         rep = receive(sock)
@@ -103,7 +106,8 @@ class Attach:
         sock.close()
 
     def closed(self, what, octets, end_ours=False):
-        """An improper Request: TCP is closed, no Reply (MPA-58, 66, 70, 91)."""
+        """Sends octets, an improper Request; checks that the device closes the TCP connection and
+        sends no Reply (MPA-58, 66, 70, 91). end_ours: the peer sends FIN after the octets."""
         sock, _ = self.hello(b"accept")
         sock.sendall(octets)
         if end_ours:
@@ -127,7 +131,7 @@ class Attach:
         sock.close()
 
     def request(self, what, reply):
-        """Lets the device send a Request, and sends reply; returns the socket."""
+        """Lets the device send a Request, and answers with the octets reply; returns the socket."""
         sock = self.begin(b"connect")
         req = receive(sock)
         TAP.ok(req.key == REQ and req.whole, what + ": Request", req)
@@ -148,13 +152,13 @@ class Attach:
         self.echo("initiator: a Reply in single octets", sock)
         sock.close()
 
-        # MPA-74
+        # MPA-74: after a reject, the initiator's TCP connection still works
         sock = self.request("rejected initiator", frame(REP, C | R, 1, b"no"))
         sock.sendall(b"still here\n")
         TAP.ok(sock.recv(11, socket.MSG_WAITALL) == b"still here\n", "rejected initiator: TCP goes on")
         sock.close()
 
-        # the reject and text behind it in one segment: no text is lost
+        # the peer sends text after the reject, in the same segment: the text must not be lost
         sock = self.request("rejected initiator", frame(REP, C | R, 1) + b"at once\n")
         TAP.ok(sock.recv(8, socket.MSG_WAITALL) == b"at once\n", "rejected initiator: text after the Reply")
         sock.close()

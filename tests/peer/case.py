@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Case, the argument of each test: makes both ends of connections with the device under test."""
+"""Case, the argument of each test. Its methods make connections between the raw peer and the device
+under test."""
 import collections
 import errno
 import random
@@ -16,14 +17,15 @@ from proxy import Proxy
 from tcp import Listener, Tcp
 from ulp import Ulp, UlpError
 
-# Where a test runs. path: direct or proxy; lossless: no packet is lost, late or duplicated; ulp:
-# the command of the upper layer; here, there: addresses of the peer's and of the device's side;
-# link: type of the link; device: name of the device; interface: the peer's network interface;
-# run: a function that runs a command on the device's side.
+# The environment of a test. ulp: the words of the command that runs the upper layer on the device's
+# side; here, there: addresses of the peer's and of the device's side; link: type of the link (such
+# as iw_tcp); device: name of the device; path: direct or proxy; lossless: no packet is lost, late
+# or duplicated; interface: the peer's network interface; run: a function that runs a command on
+# the device's side.
 Place = collections.namedtuple("Place", "ulp here there link device path lossless interface run")
 
 LINKS, LINKS_LOCK = {}, threading.Lock()
-MEM, RECVS = 0, 1       # numbers of the memory regions of a connection's first user
+MEM, RECVS = 0, 1
 MEM_LEN, MEM_FILL = 65536, 0xA5
 
 
@@ -38,11 +40,11 @@ def add_arguments(p):
 
 class Conn:
     """
-    A connection between the raw peer and a process of the upper layer. peer, ulp: both ends; id,
-    cq: numbers of the rdma_cm connection and of the completion queue in the process; mr: number
-    of a memory region at addr with stag, filled with MEM_FILL; rmr: number of the region of the
-    receive buffers, which have recv_len octets each and are in the order of posting.
-    """
+    A connection between the raw peer and a process of the upper layer. peer, ulp: both ends.
+    iwt_ulp identifies its objects by numbers: id is the number of the rdma_cm_id, cq of the
+    completion queue, mr of a memory region, rmr of the region of the receive buffers. mr has the
+    address addr and the STag stag, and is filled with MEM_FILL. The receive buffers have recv_len
+    octets each, and are in the order of posting. """
 
     def __init__(self, peer, ulp, number):
         self.peer, self.ulp, self.id = peer, ulp, number
@@ -50,7 +52,7 @@ class Conn:
         self.addr = self.stag = self.reply = self.event = None
 
     def memory(self, offset=0, size=MEM_LEN):
-        """The contents of mr."""
+        """Returns size octets of mr, from offset on."""
         return self.ulp.dump(mr=self.mr, off=offset, len=size)
 
     def untouched(self):
@@ -58,15 +60,15 @@ class Conn:
         check(self.ulp.same(mr=self.mr, byte=MEM_FILL)["same"], "memory was written to")
 
     def received(self, n, size):
-        """The first size octets of receive buffer n."""
+        """Returns the first size octets of receive buffer n."""
         return self.ulp.dump(mr=self.rmr, off=n * self.recv_len, len=size)
 
     def poll(self, n=1, **how):
-        """Waits for n completions."""
+        """Waits for n completions, and returns them."""
         return self.ulp.poll(n, cq=self.cq, **how)
 
     def none(self, ms=300):
-        """Checks that no completion arrives."""
+        """Checks that no completion arrives for ms milliseconds."""
         self.ulp.none(ms, cq=self.cq)
 
     def post(self, op, **args):
@@ -78,37 +80,39 @@ class Conn:
         return self.ulp.cmd("recv", id=self.id, **args)
 
     def query(self):
-        """State, IRD and ORD of the queue pair."""
+        """Returns state, IRD and ORD of the queue pair."""
         return self.ulp.cmd("query", id=self.id)
 
     def alive(self):
-        """Checks that the stream still works in the inbound direction: a Read of memory is
-        answered."""
+        """Checks that the device still receives messages: it must answer a Read of mr with the
+        right data."""
         offset = random.randrange(1000)
         check(self.peer.read(self.stag, self.addr + offset, 9) == self.memory(offset, 9), "Read after all")
 
 
 class Closing:
-    """An action at the end of a test."""
+    """An object for Case.keep(): the function close runs at the end of the test."""
 
     def __init__(self, close):
         self.close = close
 
 
 class Case:
-    """One run of a test. Everything that it opens is closed at its end."""
+    """One run of a test. At the end of the run, close() closes everything that the methods
+    opened."""
 
     def __init__(self, place, seed):
         self.place, self.rng = place, random.Random(seed)
         self.open, self.tcp = [], None
 
     def keep(self, thing):
-        """Keeps a thing, to close it at the end."""
+        """Lets close() close thing at the end of the test; returns thing."""
         self.open.append(thing)
         return thing
 
     def close(self):
-        """Closes all things, also if closing one of them fails."""
+        """Closes all things of keep(), the last thing first. If closing one of them fails, closes
+        the others, and raises the exception afterwards."""
         errors = []
         for thing in reversed(self.open):
             try:
@@ -120,7 +124,7 @@ class Case:
             raise errors[0]
 
     def counters(self):
-        """The device's counters."""
+        """Returns the device's counters: {name: value}."""
         text = self.place.run("rdma", "statistic", "show", "link", self.place.device + "/1",
                               capture_output=True, text=True).stdout
         words = text.split()[2:]
@@ -143,24 +147,24 @@ class Case:
         self.keep(Closing(lambda: put(was)))
 
     def only(self, link):
-        """Skips unless the link is of this type."""
+        """Skips the test unless the link is of this type."""
         if self.place.link != link:
             raise Skip("only for %s" % link)
 
     def ulp(self):
-        """Starts a new upper layer."""
+        """Starts a process of the upper layer; returns its Ulp."""
         return self.keep(Ulp(self.place.ulp))
 
     def listener(self, ulp, backlog=128):
-        """Makes the upper layer listen; returns the listener's number and the port to connect
-        to."""
+        """Makes the upper layer listen; returns the number of the listener's rdma_cm_id, and the
+        port."""
         for last in (False, False, False, True):
             number = ulp.new()
             try:
                 return number, ulp.listen(id=number, addr=self.place.there, backlog=backlog)["port"]
             except UlpError as error:
-                # rdma_cm does not see which ports TCP uses, so a TCP connection may already use
-                # the port that it picks
+                # rdma_cm does not know which ports TCP uses: a TCP connection may already use
+                # the port that rdma_cm chooses
                 if last or error.number != errno.EADDRINUSE:
                     raise
         return None
@@ -172,7 +176,7 @@ class Case:
         self.tcp = how
 
     def link(self):
-        """The Link, and so the IP address, that the TCP of tcp.py uses."""
+        """Returns the Link (link.py) of the IP address that tcp.py uses."""
         key = (self.place.interface, self.place.here, self.place.there)
         with LINKS_LOCK:
             if key not in LINKS:
@@ -180,7 +184,7 @@ class Case:
             return LINKS[key]
 
     def connect(self, port):
-        """A peer that is connected to the device's side and has not sent anything."""
+        """Connects to port on the device's side; returns a Peer that has not sent anything."""
         where = (self.place.there, port)
         if self.tcp is not None:
             return self.peer(Tcp(self.link(), self.link().port(), **self.tcp).open(where))
@@ -190,16 +194,18 @@ class Case:
         return self.keep(Peer(patience.connect(where)))
 
     def peer(self, sock):
-        """The peer of a connection."""
+        """Returns a Peer for the connected socket sock."""
         return self.keep(Peer(sock))
 
     def capture(self, port, path=None, here=False):
-        """Captures packets of a port of the device's side (here: of this side); stop() returns
-        them."""
+        """Begins to capture the packets from or to a TCP port of the device's side (with here=True:
+        of this side). Returns a pcap.Capture, whose stop() returns the packets. path: a file for
+        the packets."""
         return self.keep(pcap.Capture(self.place.interface, self.place.here if here else self.place.there, port, path))
 
     def server(self):
-        """A socket to which the upper layer can connect, and the port that it should use."""
+        """Returns a listening socket of this side, and the port to which the upper layer must
+        connect."""
         if self.tcp is not None:
             sock = self.keep(Listener(self.link(), **self.tcp))
             return sock, sock.getsockname()[1]
@@ -212,9 +218,9 @@ class Case:
 
     def equip(self, conn, recvs=8, recv_len=256, access="lwr", pd=None, domain=None, depth=None, **qp):
         """
-        Makes queue pair, memory and receive buffers for a connection, in protection domain pd (or
-        domain, because in passive() and active() pd means private data), with a completion queue of
-        depth entries.
+        Makes the queue pair, the memory and the receive buffers of a connection. pd or domain: the
+        protection domain (passive() and active() pass domain, because their pd is private data);
+        depth: entries of the completion queue; qp: more arguments of iwt_ulp's command "qp".
         """
         ulp, pd = conn.ulp, domain if pd is None else pd
         conn.cq, conn.mr, conn.rmr, conn.recv_len = ulp.new(), ulp.new(), ulp.new(), recv_len
@@ -230,9 +236,11 @@ class Case:
     def passive(self, flags=mpa.C, rev=1, pd=b"", word=None, ulp=None, ird=4, ord=4, data=b"",
                 first=True, listener=None, **equip):
         """
-        The device is the responder (of this listener, or a new one): it accepts the peer's Request
-        (flags, rev, private data pd, word) with ird, ord and private data. first: the peer then
-        sends an empty Write; before that a responder must not send anything.
+        Makes a connection whose responder is the device; returns its Conn. listener: the result of
+        listener(), if it exists already. flags, rev, word and pd (private data) are for the peer's
+        Request; ird, ord and data (private data) are for the device's accept. first: afterwards the
+        peer sends an empty Write, because a responder must not send anything before the first FPDU
+        of the initiator.
         """
         ulp = ulp or self.ulp()
         number, port = listener or self.listener(ulp)
@@ -251,8 +259,8 @@ class Case:
 
     def request(self, ulp=None, ird=4, ord=4, data=b"", server=None, **equip):
         """
-        The device is the initiator: the peer has received its Request, and has not answered yet.
-        """
+        Makes a connection whose initiator is the device; returns its Conn. The peer has received
+        the Request, and has not answered. """
         ulp = ulp or self.ulp()
         sock, port = server or self.server()
         number = ulp.new()
@@ -267,9 +275,9 @@ class Case:
 
     def active(self, flags=mpa.C, rev=None, pd=b"", word=None, rtr=True, **request):
         """
-        The device is the initiator; the peer accepts with flags and so on (see Peer.accept). rtr:
-        if the Reply asks for a ready-to-receive message, the device must send it first, and this
-        method receives it.
+        Makes a connection whose initiator is the device; returns its Conn. flags, rev, word and pd
+        (private data) are for the peer's Reply (Peer.accept()). rtr: if the Reply asks for a
+        ready-to-receive message, receives this message, which the device must send first.
         """
         conn = self.request(**request)
         conn.peer.accept(flags, rev, pd, word)

@@ -3,8 +3,8 @@
 """
 Runs the tests of the rows, and reports the results in TAP.
 
-This program runs on the peer's side. The words of --run are put in front of a command to run it
-on the device's side. See README.
+This program runs on the peer's side. To run a command on the device's side, it puts the words of
+--run in front of the command. tests/peer/README describes the tests.
 """
 import argparse
 import concurrent.futures
@@ -67,11 +67,11 @@ def title(test):
     return "%s %s: %s" % (" ".join(test.rows), test.name, doc)
 
 
-GOING = {}      # thread: its test, and the time when the test began
+GOING = {}      # identifier of a thread: (the test that it runs, time when the test began)
 
 
 def tell_going(*_):
-    """Handles SIGTERM: prints which line each test has reached, and exits."""
+    """Handles SIGTERM: prints the call stack of each test that is running, and exits."""
     frames = sys._current_frames()      # pylint: disable=protected-access
     for thread, (test, since) in list(GOING.items()):
         where = " < ".join("%s:%d" % (os.path.basename(frame.filename), frame.lineno)
@@ -91,7 +91,8 @@ def run(test, place, seed):
 
 def run_one(test, place, seed):
     """
-    Runs one test; returns its verdict ("late": a wait timed out), the reason and the seconds.
+    Runs one test; returns its verdict ("pass", "skip", "fail", or "late": a wait timed out), the
+    reason, and how many seconds the test took.
     """
     case = Case(place, zlib.crc32(("%d%s" % (seed, test.name)).encode()))
     began = time.monotonic()
@@ -113,7 +114,7 @@ def run_one(test, place, seed):
 
 
 class Report:
-    """Prints TAP, and keeps the verdicts."""
+    """Prints TAP, and stores the verdicts: {name of the test: (verdict, reason)}."""
 
     def __init__(self, slow):
         self.number, self.bad, self.slow = 0, 0, slow
@@ -143,7 +144,7 @@ def main():
         for test in tests:
             print(title(test))
         return 0
-    # a proxy needs two file descriptors for each connection
+    # allow many open files: a proxy needs two file descriptors for each connection
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     before = shlex.split(args.run)

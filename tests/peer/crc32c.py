@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""CRC32c (RFC 3385): by peercrc.so of tests/programs if it exists, else in Python."""
+"""Computes CRC32c (RFC 3385) with the library peercrc.so of tests/programs. Without this library,
+computes it in Python, which is slower."""
 import ctypes
 import os
 

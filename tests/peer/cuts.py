@@ -2,15 +2,15 @@
 """
 Cuts a part of a stream into random segments: overlapping, doubled, out of order.
 
-schedule() returns (begin, end) of segments in the order of sending. Together the segments cover
-the whole part, unless the receiver drops some for lack of room. A segment may repeat octets of
-others.
+schedule() returns the (begin, end) of each segment, in the order of sending. Together the segments
+cover the whole part. Segments may overlap. (The receiver may still lack octets, because it drops
+segments if its buffer is full.)
 """
 
 
 def _bounds(rng, begin, end, most):
-    """Returns random places that cut [begin, end) into pieces; there are no more pieces than
-    "most"."""
+    """Returns the sorted bounds of random pieces of [begin, end), with begin and end; there are at
+    most "most" pieces."""
     count = min(rng.randint(1, most), end - begin)
     return [begin] + sorted(rng.sample(range(begin + 1, end), count - 1)) + [end]
 
@@ -21,7 +21,8 @@ def _pieces(rng, begin, end, most=8):
 
 
 def _reach(rng, size):
-    """Returns by how many octets a segment reaches into a neighbour: often none, or one or two."""
+    """Returns a random number of octets by which a segment overlaps its neighbour: often 0, 1 or 2,
+    at most size or 40."""
     return rng.choice((0, 0, 1, 2, rng.randint(0, 40), rng.randint(0, size)))
 
 
@@ -32,24 +33,24 @@ def _wider(rng, pieces, left, right):
 
 
 def in_order(rng, begin, end):
-    """In order; a segment may begin before the end of the segment before it."""
+    """Segments in order; a segment may begin before the end of the segment before it."""
     return _wider(rng, _pieces(rng, begin, end), True, False)
 
 
 def backwards(rng, begin, end):
-    """From the last segment to the first; a segment may overlap the segment sent before it."""
+    """Segments from the last to the first; a segment may overlap the segment sent before it."""
     return _wider(rng, _pieces(rng, begin, end), rng.random() < 0.3, True)[::-1]
 
 
 def shuffled(rng, begin, end):
-    """In any order."""
+    """Segments in any order."""
     out = _wider(rng, _pieces(rng, begin, end, 12), True, True)
     rng.shuffle(out)
     return out
 
 
 def hole(rng, begin, end):
-    """All segments but the first; then the first one, which also covers some of the others."""
+    """All segments except the first; then the first segment, which may overlap others."""
     first, *others = _pieces(rng, begin, end, 10)
     others = _wider(rng, others, True, True) if others else []
     if rng.random() < 0.5:
@@ -58,12 +59,12 @@ def hole(rng, begin, end):
 
 
 def growing(rng, begin, end):
-    """All segments begin at the same octet, and each is longer than the one before."""
+    """Segments that begin at the same octet, each longer than the segment before it."""
     return [(begin, place) for place in _bounds(rng, begin, end, 6)[1:]]
 
 
 def merged(rng, begin, end):
-    """Some pieces, and then one segment with all octets."""
+    """Some segments, and then one segment with all octets."""
     pieces = _pieces(rng, begin, end)
     return rng.sample(pieces, rng.randint(0, len(pieces))) + [(begin, end)]
 
@@ -82,7 +83,8 @@ SPANS = (40, 300, 1500, 1500, 4000, 20000)
 
 
 def schedule(rng, begin, end, floor, ways=WAYS):
-    """Segments of [begin, end); none begins before floor."""
+    """Returns the (begin, end) of segments that cover [begin, end). A segment may begin before
+    begin, but not before floor. ways: the functions above from which it chooses."""
     out, at = [], begin
     while at < end:
         part = min(rng.choice(SPANS), end - at)

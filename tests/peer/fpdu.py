@@ -2,9 +2,9 @@
 """
 Makes and reads FPDUs with DDP and RDMAP headers (RFC 5044 4, 5041 4, 5040 4, 7306), good and bad.
 
-tagged(), untagged() and the functions for messages make an ULPDU. fpdu() (no markers) or a
-Framer, which knows the position in the stream, makes an FPDU of an ULPDU. A Deframer cuts a
-received stream into Segments and notes all errors of its framing.
+tagged(), untagged() and the functions for messages make a ULPDU. fpdu() makes an FPDU without
+markers from a ULPDU. A Framer, which knows the position in the stream, also makes FPDUs with
+markers. A Deframer divides a received stream into Segments, and stores all errors of its framing.
 """
 import os
 import struct
@@ -18,34 +18,34 @@ QN_SEND, QN_READ, QN_TERM, QN_ATOMIC = 0, 1, 2, 3
 FETCH_ADD, CMP_SWAP = 0, 2
 MARKER_GAP = 512
 ALL_ONES = 0xFFFFFFFFFFFFFFFF
-# The number of the first message of a queue: 1, except in the laboratory "wrap", where it is
-# shortly before the wrap to 0
+# The MSN of the first message of a queue: 1, except in the laboratory "wrap", where MSNs wrap to 0
+# after a few messages
 FIRST_MSN = 1 - int(os.environ.get("IWT_BEFORE_WRAP", "0")) & 0xFFFFFFFF
 
 
 def fpdu(ulpdu, crc=True, spoil=0):
-    """Returns an FPDU: length, ULPDU, pad and CRC; spoil is XORed into the CRC."""
+    """Returns an FPDU with this ULPDU, without markers. spoil is XORed into the CRC."""
     return Framer(False, crc).fpdu(ulpdu, crc_xor=spoil)
 
 
 class Framer:
-    """The sending half of MPA, from position pos of the stream in full operation."""
+    """Makes the FPDUs of one direction. pos: the position of the next FPDU in the stream, counted
+    from the beginning of full operation."""
 
     def __init__(self, markers=False, crc=True, pos=0):
         self.markers, self.crc, self.pos = markers, crc, pos
 
     def fpdu(self, ulpdu, length=None, pad=0, crc_xor=0, crc_is=None, ptr_add=0, marker_hi=0):
         """
-        One FPDU. length: a wrong ULPDU_Length; pad: the value of pad octets; crc_is: the CRC
-        field instead of the right one; ptr_add: added to every FPDUPTR; marker_hi: the reserved
-        half of markers.
-        """
+        Returns the next FPDU. The other arguments break it. length: a wrong ULPDU_Length; pad: the
+        value of the pad octets; crc_xor: XORed into the CRC; crc_is: a value in the place of the
+        CRC; ptr_add: added to every FPDUPTR; marker_hi: the reserved half of markers. """
         body = struct.pack(">H", len(ulpdu) if length is None else length) + ulpdu
         body += bytes([pad]) * (-len(body) % 4)
         out = bytearray()
         at, start = 0, None
-        # a marker that is due at the first octet of the CRC field precedes the field, so the loop
-        # includes this position
+        # "<=", because a marker whose place is the first octet of the CRC field is in front of
+        # this field
         while at <= len(body):
             if self.markers and (self.pos + len(out)) % MARKER_GAP == 0:
                 ptr = len(out) - start if start is not None else 0
@@ -62,57 +62,61 @@ class Framer:
 
 
 def tagged(opcode, stag, offset, data=b"", last=True, dv=1, rv=1, rsvd=0, rsv=0, control=TAGGED):
-    """The ULPDU of a tagged segment; rsvd and rsv are the reserved bits of DDP and RDMAP."""
+    """Returns the ULPDU of a tagged segment. dv, rv: versions of DDP and RDMAP; rsvd, rsv: reserved
+    bits of DDP and RDMAP."""
     flags = control | dv | rsvd << 2 | (LAST if last else 0)
     return struct.pack(">BBIQ", flags, rv << 6 | rsv << 4 | opcode, stag & 0xFFFFFFFF,
                        offset & ALL_ONES) + data
 
 
 def untagged(opcode, queue, msn, data=b"", offset=0, last=True, stag=0, dv=1, rv=1, rsvd=0, rsv=0):
-    """The ULPDU of an untagged segment; stag is the Invalidate STag."""
+    """Returns the ULPDU of an untagged segment; stag is the Invalidate STag."""
     flags = dv | rsvd << 2 | (LAST if last else 0)
     return struct.pack(">BBIIII", flags, rv << 6 | rsv << 4 | opcode, stag, queue,
                        msn & 0xFFFFFFFF, offset & 0xFFFFFFFF) + data
 
 
 def read_request(msn, sink, sink_offset, size, stag, offset, more=b"", **how):
-    """The ULPDU of an RDMA Read Request."""
+    """Returns the ULPDU of an RDMA Read Request: "size" octets at offset of stag, to sink_offset of
+    the STag sink. more: additional octets, which are wrong."""
     return untagged(READ_REQ, QN_READ, msn, struct.pack(
         ">IQIIQ", sink, sink_offset, size, stag, offset & ALL_ONES) + more, **how)
 
 
 def terminate(layer, etype, code, head=b"", hdrct=0, msn=FIRST_MSN, queue=QN_TERM, **how):
-    """The ULPDU of a Terminate; head: the octets after the control word; hdrct: M, D, R
-    (0x80..)."""
+    """Returns the ULPDU of a Terminate. head: the octets after the control word; hdrct: the bits M,
+    D and R (0x80, 0x40, 0x20)."""
     return untagged(TERM, queue, msn, struct.pack(">BBBB", layer << 4 | etype, code, hdrct, 0) + head, **how)
 
 
 def immediate(msn, data, se=False, **how):
-    """The ULPDU of Immediate Data (8 octets when right)."""
+    """Returns the ULPDU of an Immediate Data message; correct data have 8 octets."""
     return untagged(IMM_SE if se else IMM, QN_SEND, msn, data, **how)
 
 
 def atomic(msn, op, ident, stag, offset, data, data_mask=0, compare=0, compare_mask=ALL_ONES,
            rsvd_op=0, **how):
-    """The ULPDU of an Atomic Request; rsvd_op are its 28 reserved bits."""
+    """Returns the ULPDU of an Atomic Request. ident: the Request Identifier; rsvd_op: the 28
+    reserved bits."""
     return untagged(ATOMIC_REQ, QN_READ, msn, struct.pack(
         ">IIIQQQQQ", rsvd_op << 4 | op, ident, stag, offset & ALL_ONES, data & ALL_ONES,
         data_mask, compare, compare_mask), **how)
 
 
 def atomic_response(msn, ident, value, more=b"", **how):
-    """The ULPDU of an Atomic Response."""
+    """Returns the ULPDU of an Atomic Response. ident: the Request Identifier; more: additional
+    octets, which are wrong."""
     return untagged(ATOMIC_RESP, QN_ATOMIC, msn, struct.pack(">IQ", ident, value) + more, **how)
 
 
 def segments(opcode, stag, offset, data, size, **how):
-    """The ULPDUs of a tagged message in segments of size octets of payload."""
+    """Yields the ULPDUs of a tagged message, in segments with size octets of payload."""
     for at in range(0, len(data) or 1, size):
         yield tagged(opcode, stag, offset + at, data[at:at + size], at + size >= len(data), **how)
 
 
 class Segment:
-    """A received segment. It may be incomplete: then its missing fields are None."""
+    """A received segment. If its header is incomplete, the missing fields are None."""
 
     tagged = last = version = None
     opcode = stag = offset = queue = msn = None
@@ -137,17 +141,19 @@ class Segment:
             self.data = ulpdu[18:]
 
     def term(self):
-        """Layer, type and code of a Terminate."""
+        """Returns layer, type and code of a Terminate."""
         return self.data[0] >> 4, self.data[0] & 15, self.data[1]
 
     def term_headers(self):
-        """M, D and R bits, DDP Segment Length and the headers in a Terminate."""
+        """Returns three parts of a Terminate: the bits M, D and R, the DDP Segment Length, and the
+        octets after the length."""
         bits = self.data[2]
         length = struct.unpack(">H", self.data[4:6])[0] if len(self.data) >= 6 else None
         return bits & 0xE0, length, self.data[6:]
 
     def read_request(self):
-        """Sink STag and offset, size, source STag and offset."""
+        """Returns the fields of a Read Request: sink STag, sink offset, size, source STag, source
+        offset."""
         return struct.unpack(">IQIIQ", self.data[:28])
 
     def __repr__(self):
@@ -155,16 +161,17 @@ class Segment:
 
 
 class Deframer:
-    """The receiving half of MPA. problems lists all violations of RFC 5044."""
+    """Divides the received stream of one direction into segments. problems: texts about all
+    violations of RFC 5044."""
 
     def __init__(self, markers=False, crc=True):
         self.markers, self.crc = markers, crc
-        self.pos = 0        # position in the stream of the first octet of held
+        self.pos = 0        # position of held[0] in the stream
         self.held = bytearray()
         self.problems = []
 
     def feed(self, octets):
-        """Adds octets of the stream; returns the segments that they complete."""
+        """Adds octets of the stream; returns the segments that are complete now."""
         self.held += octets
         out = []
         while True:
@@ -174,7 +181,7 @@ class Deframer:
             out.append(seg)
 
     def _one(self):
-        # walk the next FPDU to find the markers that must be in it
+        # go through the next FPDU, to find the markers that must be in the FPDU
         body, markers, at, start, need = bytearray(), [], 0, None, None
         held = self.held
         if not self.markers:
@@ -233,7 +240,7 @@ def _exactly(sock, size):
 
 
 def receive(sock, crc=True, seconds=60):
-    """Receives one segment from a stream without markers."""
+    """Receives one segment from a TCP stream without markers; returns the Segment."""
     sock.settimeout(seconds)
     head = _exactly(sock, 2)
     size = struct.unpack(">H", head)[0]

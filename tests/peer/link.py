@@ -2,8 +2,8 @@
 """
 Sends and receives the Ethernet frames of an IP address that no kernel owns, by packet sockets.
 
-The frames to this address have a MAC address that is not the interface's. So the kernel ignores
-them: it does not answer them, and does not reset connections. A thread here answers requests for
+The destination of the frames to this address is not the MAC address of the interface. So the kernel
+ignores these frames, and does not reset connections. A thread of this module answers requests for
 the MAC address (ARP, neighbour discovery).
 """
 import ctypes
@@ -25,7 +25,7 @@ MAC = b"\x02iwt\x00\x09"
 
 
 def total(octets):
-    """The sum of the Internet checksum, not inverted."""
+    """Returns the sum for the Internet checksum, not inverted."""
     value = int.from_bytes(octets + bytes(len(octets) % 2), "big") % 0xFFFF
     return value or (0xFFFF if any(octets) else 0)
 
@@ -36,7 +36,8 @@ def _filter(sock, program):
 
 
 class Link:
-    """An address on the network of an interface: the interface's address "here" plus 8."""
+    """An IP address on the network of an interface: the address of the interface (here) plus 8. The
+    frames of this address go to the address there."""
 
     def __init__(self, interface, here, there):
         self.interface = interface
@@ -50,7 +51,7 @@ class Link:
         self.tx = self._socket(None)
         self.tx.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
         self.tx.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 16 << 20)
-        # this socket sees all ARP and ICMPv6 frames
+        # this socket receives all ARP and ICMPv6 frames
         self.asked = self._socket(((LDH, 0, 0, 12), (JEQ, 4, 0, ARP), (JEQ, 0, 2, IPV6), (LDB, 0, 0, 20),
                                    (JEQ, 1, 0, ICMP6), NOTHING, ALL))
         self.known = threading.Event()
@@ -65,12 +66,12 @@ class Link:
         return sock
 
     def port(self):
-        """A port that no connection has used before."""
+        """Returns a port that no connection of this Link has used before."""
         with self.lock:
             return next(self.ports)
 
     def receiver(self, port):
-        """A socket that receives the frames to a TCP port of this address."""
+        """Returns a socket that receives the frames to this TCP port of this address."""
         where = 14 + (40 if self.v6 else 20) + 2
         head, tail = struct.unpack(">IH", MAC)
         sock = self._socket(((LD, 0, 0, 0), (JEQ, 0, 5, head), (LDH, 0, 0, 4), (JEQ, 0, 3, tail),
@@ -81,7 +82,7 @@ class Link:
     # neighbours
 
     def find(self):
-        """Requests the other side's MAC address, until it is known."""
+        """Requests the MAC address of the other side until it is known."""
         for _ in range(100):
             if self.known.is_set():
                 return
@@ -143,9 +144,9 @@ class Link:
 
     def send(self, head, data, mss=0):
         """
-        Sends a TCP segment (header and octets) as one packet of any length. If its data are
-        longer than mss, the other side receives one buffer that stands for several segments
-        (GSO).
+        Sends a TCP segment (header and data) as one packet of any length. If mss is not 0 and the
+        data are longer than mss, the kernel of the other side receives one buffer that it treats as
+        several segments (GSO).
         """
         size = len(head) + len(data)
         value = total(self._pseudo(size))

@@ -3,20 +3,21 @@
 """
 Makes listeners that librdmacm cannot make.
 
-listen.py rdma HOST PORT    listens by rdma_cm only, also without a device
-listen.py tcp HOST PORT     listens by TCP, and accepts nothing
-                            (both print "listening", and run until they are killed)
-listen.py first HOST PORT [TO]  listens at 200 ports, one after the other, while several
-                            clients try to be the first to connect (to the address TO, if it
-                            is given): no connection is reset
+listen.py rdma HOST PORT    makes a listener of rdma_cm, also if there is no RDMA device
+listen.py tcp HOST PORT     makes a listener of TCP, and accepts no connection
+                            ("rdma" and "tcp" print "listening", and run until they are killed)
+listen.py first HOST PORT [TO]
+                            makes listeners at 200 ports, one after the other, while clients try
+                            to connect to each port (of the address TO) as early as possible;
+                            checks that no connection is reset
 listen.py bind HOST PORT FILE
-                            binds to an address again and again until FILE exists; prints
-                            "begun" after the first bind, and in the end each result and how
-                            often it happened
+                            binds an rdma_cm_id to an address again and again until FILE exists;
+                            prints "begun" after the first bind, and at the end how often each
+                            result occurred
 listen.py grace HOST PORT READER
-                            closes listeners while the reader in the kernel, the file READER
-                            of iwt_ktest, prevents the end of grace periods: this must not
-                            delay other listeners
+                            closes listeners while READER, a debugfs file of iwt_ktest, makes a
+                            kernel thread prevent the end of RCU grace periods; checks that this
+                            does not delay other listeners
 """
 import collections
 import errno
@@ -39,7 +40,7 @@ PORTS = 200
 
 
 def rdma(channel, host, port):
-    """Makes a listening identifier."""
+    """Makes a listening rdma_cm_id; returns its ucma.Id."""
     ident = channel.id()
     ident.bind(host, port)
     ident.listen()
@@ -55,9 +56,8 @@ def forever():
 
 def call(host, port):
     """
-    Connects and sends a Request; returns "" after a Reply, None if nobody listens, else the
-    error.
-    """
+    Connects and sends a Request. Returns "" if a Reply arrives, None if there is no listener, else
+    a text about the error. """
     sock = patience.Socket()
     try:
         sock.connect((host, port))
@@ -74,10 +74,10 @@ def call(host, port):
 
 def client(host, base, results):
     """
-    A client process: connects to each port as soon as possible, and adds (port, error) to results
-    for each connection that fails. If the machine stands still, the time limit for a Request can
-    end before the device reads it. So after an error the client connects again, as long as the
-    port has a listener.
+    Runs in a client process: connects to each port as soon as possible, and adds (port, error) to
+    results for each connection that fails. If the machine stands still, the device's time limit for
+    a Request may expire before the device reads the Request. So after an error the client connects
+    again, as long as the port has a listener.
     """
     for port in range(base, base + PORTS):
         while (why := call(host, port)) is None:
@@ -89,8 +89,8 @@ def client(host, base, results):
 
 
 def told(results, seconds):
-    """Collects results until all clients have ended, but at most for so many seconds. Returns how
-    many have ended, and the lost connections."""
+    """Collects results until all clients have ended, but for at most this number of seconds.
+    Returns how many clients have ended, and a list of texts about the lost connections."""
     ended, lost, wait = 0, [], patience.Wait(seconds)
     while ended < CLIENTS:
         try:
@@ -108,9 +108,8 @@ def told(results, seconds):
 
 def first(host, base, target=None):
     """
-    Checks that no connection arrives before its listener is ready. The calling script compares
-    the number of lost connections with the number that the device ended because of its time
-    limit.
+    Executes "first". Prints each lost connection; the calling script compares their number with the
+    number of connections that the device ended because of its time limit.
     """
     tap = mpa.Tap()
     results = multiprocessing.Queue()
@@ -141,7 +140,7 @@ def first(host, base, target=None):
 
 
 def bind(host, port, until):
-    """Binds without a pause."""
+    """Executes "bind"."""
     results = collections.Counter()
     channel = ucma.Channel()
     while not os.path.exists(until):
@@ -159,7 +158,7 @@ def bind(host, port, until):
 
 
 def flood(host, port):
-    """Connects and resets, without end."""
+    """Connects and resets the connection, again and again, without end."""
     while True:
         with socket.socket() as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -168,9 +167,9 @@ def flood(host, port):
 
 def reader(path, out):
     """
-    Lets the reader in the kernel prevent the end of grace periods, until during() stops it. Puts ""
-    into out, or an error if the time limit of the reader ended it before.
-    """
+    Runs in a process: starts the RCU reader in the kernel, which prevents the end of grace periods
+    until during() stops it. Puts "" into out, or an error if the reader ended before, because of
+    its own time limit. path: the debugfs file of iwt_ktest. """
     with open(path, "wb", buffering=0) as file:
         try:
             file.write(b"begin")
@@ -180,7 +179,7 @@ def reader(path, out):
 
 
 def is_ended(host, port):
-    """Does the listener read a bad Request, and end the connection?"""
+    """Sends a bad Request to a listener; returns whether the listener ends the connection."""
     with patience.connect((host, port)) as sock:
         sock.sendall(b"not MPA's, whatever it may be else")
         try:
@@ -190,7 +189,8 @@ def is_ended(host, port):
 
 
 def during(path, what):
-    """Runs the function what while no grace period ends; returns what went wrong, or nothing."""
+    """Runs the function what() while no grace period can end. Returns "", or an error if the reader
+    ended too early."""
     out = multiprocessing.Queue()
     one = multiprocessing.Process(target=reader, args=(path, out))
     one.start()
@@ -205,7 +205,8 @@ def during(path, what):
 
 
 def grace(host, base, path):
-    """Checks that closing does not wait for a grace period while it holds a lock."""
+    """Executes "grace": checks that the code which closes a listener does not wait for a grace
+    period while it holds a lock that other listeners need."""
     tap = mpa.Tap()
     channel = ucma.Channel()
     other = ucma.Channel()
@@ -213,7 +214,8 @@ def grace(host, base, path):
     ports = itertools.count(base + 1)
 
     def close():
-        """Closes a listener to which clients connect, and then uses other listeners."""
+        """Closes a listener to which clients connect, and uses other listeners meanwhile. Returns
+        the result of during()."""
         port = next(ports)
         going = rdma(channel, host, port)
         floods = [multiprocessing.Process(target=flood, args=(host, port), daemon=True)
@@ -227,7 +229,7 @@ def grace(host, base, path):
             is_ended(host, base)
 
         if port == base + 1:
-            others()        # the first time, the kernel has more to do: without the reader
+            others()        # the first call without the reader, because the kernel does more then
             why = ""
         else:
             why = during(path, others)
@@ -237,7 +239,7 @@ def grace(host, base, path):
         return why
 
     close()
-    # The reader ends by itself after ten seconds. On a busy machine, this may happen twice in all.
+    # The reader ends by itself after ten seconds. On a busy machine, this is accepted twice.
     good = late = 0
     while good < 5 and late < 3:
         if close():
@@ -250,7 +252,7 @@ def grace(host, base, path):
 
 
 def main(kind, host, port, *more):
-    """Runs one of the kinds above."""
+    """Executes the command "kind"."""
     port = int(port)
     if kind == "rdma":
         channel = ucma.Channel()

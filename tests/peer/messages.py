@@ -10,13 +10,14 @@ import patience
 from outcome import check, equal
 from ulp import SUCCESS, WC_READ, WC_RECV, WC_SEND, WC_WRITE, WITH_IMM
 
-READS = 4               # outstanding at a time, in each direction
-WAIT = 20               # seconds to wait for anything that must happen
-SINK = 1 << 40          # offset that the device writes to
+READS = 4               # Reads that may be outstanding at a time, in each direction
+WAIT = 20               # seconds to wait for an event that must happen
+SINK = 1 << 40          # tagged offset of the first octet that the device writes to the peer
 
 
 class Region:
-    """A memory region of the device, and its expected contents."""
+    """A memory region of the device, and its expected contents (model). low, high: the part that
+    changed since the last check()."""
 
     def __init__(self, ulp, size, access, rng):
         self.ulp, self.number, self.size = ulp, ulp.new(), size
@@ -27,12 +28,13 @@ class Region:
         self.low, self.high = size, 0
 
     def put(self, at, data):
-        """Adds octets to the expected contents."""
+        """Puts data into the expected contents, at the offset "at"."""
         self.model[at:at + len(data)] = data
         self.low, self.high = min(self.low, at), max(self.high, at + len(data))
 
     def check(self, name):
-        """Compares the contents around all octets that were put since the last check."""
+        """Compares the contents with the expected contents: the part that put() changed since the
+        last check(), and 64 octets before and after it."""
         begin, end = max(self.low - 64, 0), min(self.high + 64, self.size)
         self.low, self.high = self.size, 0
         if begin >= end:
@@ -46,7 +48,8 @@ class Region:
 
 
 class Memory:
-    """The memory that the connections of a process use, one after the other."""
+    """The memory of a process; the connections of the process use this memory one after the
+    other."""
 
     def __init__(self, ulp, rng, size, cq):
         self.size, self.cq = size, cq
@@ -57,14 +60,15 @@ class Memory:
 
 
     def check(self):
-        """Checks all memory."""
+        """Compares the whole memory with the expected contents."""
         for region in (self.target, self.source, self.sink, self.buffers):
             region.low, region.high = 0, region.size
             region.check("memory")
 
 
 class Inbox:
-    """The device's messages, sorted: tagged messages by STag, Sends, Read Requests."""
+    """The messages that the device has sent: the data of tagged messages by STag, of which those in
+    "ended" are complete; the data of Sends; and the Read Requests. last: no Send is incomplete."""
 
     def __init__(self, peer):
         self.peer = peer
@@ -78,7 +82,7 @@ class Inbox:
         self.sends, self.requests = [], []
 
     def take(self, seconds):
-        """Takes the next segment."""
+        """Receives the next segment of the device, and adds it to its message."""
         seg = self.peer.segment(seconds)
         check(seg.opcode != fpdu.TERM, "a Terminate:", seg, seg.data[:2])
         if seg.tagged:
@@ -99,15 +103,16 @@ class Inbox:
 
 class Exchange:
     """
-    Some messages of both sides. post() posts the device's work requests; ulpdus() are the peer's
-    messages; check() waits for all results, and compares them.
-    """
+    Some random messages of both sides. post() posts the device's work requests; ulpdus() returns
+    the peer's messages, for the caller to send; check() waits for all results, and compares them
+    with the model. """
 
     def __init__(self, rng, conn, memory, inbox, sizes):
         self.rng, self.conn, self.memory, self.inbox, self.sizes = rng, conn, memory, inbox, sizes
-        self.recvs, self.done, self.stags = [], [], {}      # expected completions; data by STag
+        # expected completions of receives and of work requests; expected data for each STag
+        self.recvs, self.done, self.stags = [], [], {}
         self.plan, self.room, self.wr = [], 0, 0
-        self.sends, self.reads = [], []     # the device's messages
+        self.sends, self.reads = [], []     # the device's Sends (data), Reads (begin, size, data)
 
     def _size(self):
         low, high = self.rng.choice(self.sizes)
@@ -164,7 +169,7 @@ class Exchange:
             self.done.append((wr, WC_WRITE))
 
     def _stag(self, data):
-        """A new STag of the peer, to which the device must send this data."""
+        """Returns a new STag of the peer, to which the device must send this data."""
         stag = self.rng.getrandbits(31) | 1 << 31
         self.stags[stag] = data
         return stag
@@ -172,7 +177,8 @@ class Exchange:
     # the peer's side
 
     def ulpdus(self):
-        """The peer's messages, each a list of ULPDUs, with the answers to the device's Reads."""
+        """Returns the peer's messages, each a list of ULPDUs, among them the answers to the
+        device's Reads."""
         out, answers = [], list(self.reads)
         for kind in self.plan:
             out.append(getattr(self, "_" + kind)())
@@ -181,7 +187,8 @@ class Exchange:
         return out + [self._answer(one) for one in answers]
 
     def _segments(self, data):
-        """(offset, octets, last) of DDP segments; their random size bounds their number."""
+        """Returns [(offset, octets, last)] for the DDP segments of a message: all of the same
+        random size, which is large enough for at most 21 segments."""
         size = max(self.rng.choice((1, 20, 200, 1400, 1400, 16000, 60000)), len(data) // 20, 1)
         places = range(0, len(data) or 1, size)
         return [(at, data[at:at + size], at + size >= len(data)) for at in places]
@@ -193,7 +200,7 @@ class Exchange:
         target = self.memory.target
         segments = self._segments(data)
         if self.rng.random() < 0.1:
-            # no rule demands that a Write's segments be sent in the order of their offsets
+            # the segments of a Write need not be sent in the order of their offsets
             places = [(off, part) for off, part, _ in segments]
             self.rng.shuffle(places)
             segments = [(off, part, last) for (off, part), (_, _, last) in zip(places, segments)]
@@ -249,7 +256,8 @@ class Exchange:
         self.inbox.clear()
 
     def completions(self, got):
-        """Checks completions of receives, and of the device's own work, each in order."""
+        """Checks the completions of receives, and those of the device's own work requests; both
+        must be in order."""
         recvs = [(wc.wr, "imm", wc.imm) if wc.flags & WITH_IMM else (wc.wr, wc.opcode, wc.len)
                  for wc in got if wc.opcode >= WC_RECV]
         check(all(wc.status == SUCCESS for wc in got), "completions:", got)

@@ -7,23 +7,24 @@ import sys
 REQ = b"MPA ID Req Frame"
 REP = b"MPA ID Rep Frame"
 M, C, R, S = 0x80, 0x40, 0x20, 0x10
-LARGE = 0x08        # reserved; siw and links with large_fpdus use it
+LARGE = 0x08        # a reserved flag, which siw and links with large_fpdus use
 ANY_DEPTH = 0x3FFF
 HDR_LEN = 20
 
 
 def frame(key, flags, rev, pd=b"", pd_len=None):
-    """Returns a frame; pd_len: a wrong PD_Length."""
+    """Returns a startup frame with the private data pd; pd_len: a wrong PD_Length."""
     return key + struct.pack(">BBH", flags, rev, len(pd) if pd_len is None else pd_len) + pd
 
 
 def enh(ird, ord_, p2p=1, send=0, write=1, read=1):
-    """The enhanced word."""
+    """Returns the four octets of IRD, ORD and RTR flags in an enhanced frame. p2p: RTR is wanted;
+    send, write, read: kinds of RTR."""
     return struct.pack(">HH", p2p << 15 | send << 14 | ird, write << 15 | read << 14 | ord_)
 
 
 class Frame:
-    """A received frame."""
+    """A received startup frame. whole: all 20 octets of the header have arrived."""
 
     def __init__(self, octets):
         self.octets = octets
@@ -34,7 +35,7 @@ class Frame:
         self.enhanced = self.rev >= 2 and bool(self.flags & S) and len(self.pd) >= 4
 
     def words(self):
-        """The halves of the enhanced word."""
+        """Returns the two halves of the enhanced word, as numbers."""
         return struct.unpack(">HH", self.pd[:4])
 
     def __repr__(self):
@@ -42,7 +43,8 @@ class Frame:
 
 
 def receive(sock, seconds=30):
-    """Receives one frame; if not all of it arrives, the Frame has the octets that arrived."""
+    """Receives one startup frame; returns the Frame. If the connection ends or the time limit
+    expires before, the Frame has the octets that arrived."""
     sock.settimeout(seconds)
     data = b""
     try:
@@ -60,7 +62,8 @@ def receive(sock, seconds=30):
 
 
 def rest(sock, seconds=60):
-    """Receives all octets until the end; returns them and "fin", "rst" or "open"."""
+    """Receives all octets until the end of the connection. Returns the octets, and "fin", "rst", or
+    "open" if the connection has not ended within this time."""
     sock.settimeout(seconds)
     data = b""
     while True:
@@ -76,20 +79,20 @@ def rest(sock, seconds=60):
 
 
 def reset(sock):
-    """Closes by RST."""
+    """Closes the connection by RST."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.close()
 
 
 class Tap:
-    """Reports results."""
+    """Reports results in TAP."""
 
     def __init__(self):
         self.count = 0
         self.bad = 0
 
     def ok(self, good, what, why=""):
-        """Reports one result."""
+        """Reports the result "what"; if good is false, prints why. Returns good."""
         self.count += 1
         if not good:
             self.bad += 1

@@ -9,26 +9,26 @@ class Fail(AssertionError):
 
 class Late(Fail):
     """
-    A wait timed out. A slow host can cause only this kind of failure.
+    A wait timed out. A slow host can cause only failures of this kind.
     """
 
 
 def is_late(error):
-    """Did the test fail because a wait timed out?"""
+    """Returns whether the exception error means that a wait timed out."""
     waits = (Late, TimeoutError, subprocess.TimeoutExpired)
     return isinstance(error, waits) or isinstance(error, Fail) and isinstance(error.__context__, waits)
 
 
 class Skip(Exception):
-    """The test can't run here."""
+    """The test can't run in this environment."""
 
 
 def check(good, why="", *more):
-    """Fails unless good."""
+    """Raises Fail unless good is true; why and more are the message."""
     if not good:
         raise Fail(" ".join([str(why)] + [repr(m) for m in more]))
 
 
 def equal(got, want, what=""):
-    """Fails unless both are equal."""
+    """Raises Fail unless got and want are equal; what names the value."""
     check(got == want, "%s: got %r, not %r" % (what, got, want))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Waits for expected events, as tests/programs/common/patience.h does. A time limit starts again at
-each progress, and counts only the time in which this machine ran: a processor of a virtual machine
-may stand still for minutes, with all tasks bound to it.
+Waits for expected events, as tests/programs/common/patience.h does. A time limit starts again
+whenever there is progress, and does not count the time in which a processor stood still: a
+processor of a virtual machine may stand still for minutes, with all tasks bound to this processor.
 
 A wait of less than a second is for an event that must not happen, and uses the ordinary clock.
 """
@@ -15,14 +15,15 @@ import time
 
 from outcome import Late
 
-# Without the file of iwt_patient: however long two looks at the time are apart, no more than this
-# number of seconds counts
+# Without the file of iwt_patient, the time between two readings of the clock counts as at most this
+# number of seconds
 LATE = 1
-SLICE = 0.2     # seconds between two looks at the time
+SLICE = 0.2     # seconds between two readings of the clock
 
 
 class Clock:
-    """The seconds in which all processors ran: iwt_patient writes them to the file $IWT_CLOCK."""
+    """Counts the seconds in which all processors ran. iwt_patient writes this time to the file
+    path ($IWT_CLOCK)."""
 
     def __init__(self, path):
         self.lock = threading.Lock()
@@ -35,7 +36,8 @@ class Clock:
                 pass
 
     def read(self):
-        """The seconds in the file: two reads must agree, because iwt_patient may be writing."""
+        """Returns the seconds in the file, or None. Two reads of the file must agree, because
+        iwt_patient may write to the file at this moment."""
         if self.file is None:
             return None
         for _ in range(100):
@@ -49,7 +51,7 @@ class Clock:
         with self.lock:
             now, told = time.monotonic(), self.read()
             if told is None:
-                told = self.told    # if a read of the file fails, a later one succeeds
+                told = self.told    # the read failed: a later read will return the new time
             if self.looked is not None:
                 if self.told is not None:
                     self.sum += max(told - self.told, 0)
@@ -80,17 +82,18 @@ class Wait:
         return max(self.end - self.now(), 0)
 
     def check(self, what):
-        """Raises Late if the time limit is over."""
+        """Raises Late, with the message what, if the time limit is over."""
         if not self.left():
             raise Late(what)
 
     def turn(self):
-        """Seconds until the next look."""
+        """Returns how many seconds to wait before the clock must be read again."""
         return min(self.left(), SLICE)
 
 
 def ready(fd, seconds, events=select.POLLIN):
-    """Waits for an event of a file; returns whether it came."""
+    """Waits until one of the events of poll(2) occurs on the file fd; returns whether it
+    occurred."""
     poll, wait = select.poll(), Wait(seconds)
     poll.register(fd, events)
     while True:
@@ -102,7 +105,8 @@ def ready(fd, seconds, events=select.POLLIN):
 
 
 def until(there, seconds, pause=0.05):
-    """Waits until there() is true; returns what it returned last."""
+    """Calls there() until its result is true, or the time limit is over; returns the last
+    result."""
     wait = Wait(seconds)
     while True:
         over, got = not wait.left(), there()
@@ -112,7 +116,8 @@ def until(there, seconds, pause=0.05):
 
 
 def ended(proc, seconds):
-    """The status of a process; raises subprocess.TimeoutExpired if it does not end."""
+    """Waits until the process proc ends, and returns its status; raises subprocess.TimeoutExpired
+    if it does not end in time."""
     wait = Wait(seconds)
     while True:
         turn = wait.turn()
@@ -125,18 +130,18 @@ def ended(proc, seconds):
 
 class Socket(socket.socket):
     """
-    A socket whose time limit (settimeout()) uses CLOCK, and starts again at each piece of data.
-    """
+    A socket whose time limit (settimeout()) uses CLOCK, and starts again whenever data arrive or
+    are sent. """
 
     limit = None
 
     def settimeout(self, value):
-        """Sets the limit."""
+        """Sets the time limit, in seconds; None: no limit."""
         self.limit = value
         super().settimeout(None if value is None else 0)
 
     def gettimeout(self):
-        """The limit."""
+        """Returns the time limit."""
         return self.limit
 
     def _do(self, call, events, *args):
@@ -189,7 +194,7 @@ class Socket(socket.socket):
 
 
 def connect(where, seconds=60):
-    """A connection to (address, port)."""
+    """Connects to where, an (address, port); returns the Socket."""
     sock = Socket(socket.AF_INET6 if ":" in where[0] else socket.AF_INET)
     sock.settimeout(seconds)
     try:
@@ -201,7 +206,7 @@ def connect(where, seconds=60):
 
 
 def server(where, seconds=60, **how):
-    """A listening socket."""
+    """Returns a Socket that listens at where, an (address, port)."""
     sock = Socket(fileno=socket.create_server(where, **how).detach())
     sock.settimeout(seconds)
     return sock

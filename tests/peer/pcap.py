@@ -21,7 +21,8 @@ Packet = collections.namedtuple("Packet", "time src dst seq ack flags window opt
 
 
 def tcp(frame, when=0.0):
-    """The Packet in an Ethernet frame; None if the frame has no TCP header."""
+    """Returns the Packet in an Ethernet frame, or None if the frame has no TCP header or is an IP
+    fragment. when: the time of the frame."""
     if len(frame) < 34:
         return None
     kind, df, fragment = struct.unpack(">H", frame[12:14])[0], False, False
@@ -46,7 +47,7 @@ def tcp(frame, when=0.0):
 
 
 def only_port(sock, port):
-    """Limits a packet socket to packets from or to a TCP port (classic BPF)."""
+    """Lets a packet socket receive only packets from or to a TCP port (by a classic BPF filter)."""
     ldh, ldh_x, ldx_ip, jeq, ret = 0x28, 0x48, 0xB1, 0x15, 0x06
     program = ((ldh, 0, 0, 12), (jeq, 0, 4, 0x86DD),
                (ldh, 0, 0, 54), (jeq, 7, 0, port), (ldh, 0, 0, 56), (jeq, 5, 6, port),
@@ -58,9 +59,9 @@ def only_port(sock, port):
 
 class Capture:
     """
-    Captures the packets of an interface, from now on, that are from or to one end: an address and
-    TCP port. Another address may use the same port at the same time.
-    """
+    Captures the packets of an interface from or to an address and TCP port, from now on until
+    stop(). (The port alone is not sufficient: another address may use the same port at the same
+    time.) path: a pcap file for the packets, or None. """
 
     def __init__(self, interface, address, port, path=None):
         self.end, self.packets, self.frames = (str(ipaddress.ip_address(address)), port), [], []
@@ -76,7 +77,7 @@ class Capture:
 
     def _run(self):
         while True:
-            # read self.over before the wait: packets that arrive before stop() must still be read
+            # read self.over before the wait, because packets that arrive before stop() must be read
             over = self.over
             try:
                 frame, where = self.sock.recvfrom(1 << 17)
@@ -96,8 +97,8 @@ class Capture:
                     self.frames.append((packet.time, frame))
 
     def stop(self):
-        """ Waits until no more packets arrive, and returns all packets. self.lost is the number of
-        packets that the socket dropped. """
+        """ Ends the capture when no more packets arrive; returns all packets. Sets self.lost to the
+        number of packets that the socket dropped. """
         self.over = True
         self.thread.join()
         self.lost = struct.unpack("II", self.sock.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))[1]
@@ -108,13 +109,13 @@ class Capture:
         return self.packets
 
     def close(self):
-        """Stops, if stop() was not called."""
+        """Ends the capture, if stop() was not called."""
         if self.thread.is_alive():
             self.stop()
 
 
 def write(path, frames):
-    """Writes a file with frames (time, octets)."""
+    """Writes a pcap file; frames: (time, octets) of each frame."""
     with open(path, "wb") as file:
         file.write(struct.pack("<IHHiIII", MAGIC, 2, 4, 0, 0, 1 << 18, ETHERNET))
         for when, frame in frames:
@@ -122,7 +123,8 @@ def write(path, frames):
 
 
 def read(path):
-    """The Packets in a file (Ethernet, either byte order, micro- or nanoseconds)."""
+    """Returns the Packets in a pcap file: Ethernet, in either byte order, with micro- or
+    nanoseconds."""
     with open(path, "rb") as file:
         head = file.read(24)
         order = "<" if struct.unpack("<I", head[:4])[0] in (MAGIC, 0xA1B23C4D) else ">"
@@ -139,8 +141,9 @@ def read(path):
 
 class Flow:
     """
-    One direction of a TCP connection. octets: its stream after the SYN; pieces: its segments as
-    (offset, size), in the order of sending; again: the segments that were retransmitted.
+    One direction of a TCP connection. octets: the stream after the SYN; pieces: the segments as
+    (offset, size), in the order of sending, without retransmissions; again: the retransmitted
+    segments, as (offset, size).
     """
 
     def __init__(self, packets):
@@ -159,7 +162,7 @@ class Flow:
 
     def _data(self, packet, later):
         at, data = packet.seq - self.isn & 0xFFFFFFFF, packet.payload
-        # captures of tests have no offsets beyond 2^32
+        # streams of tests are shorter than 2^32 octets, so offsets do not wrap
         if at + len(data) <= len(self.octets) or at in later:
             self.again.append((at, len(data)))
         else:
@@ -178,8 +181,8 @@ class Flow:
 
 def tshark(path, fields, condition):
     """
-    tshark's output for the packets of a capture that fulfil a condition: a list of fields
-    for each packet; without fields, its text.
+    Runs tshark on the packets in the file path that match condition, a display filter. Returns a
+    list of the values of the fields for each packet; without fields, returns the text of tshark.
     """
     if not shutil.which("tshark"):
         raise Skip("no tshark here")
@@ -194,7 +197,7 @@ def tshark(path, fields, condition):
 
 
 def flows(packets):
-    """The Flow of each direction, by (source, destination)."""
+    """Returns the Flow of each direction: {(source, destination): Flow}."""
     parts = collections.defaultdict(list)
     for packet in packets:
         parts[packet.src, packet.dst].append(packet)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A peer on a plain TCP socket: initiator or responder, which can also break the rules."""
+"""The raw peer's end of a connection, on a plain TCP socket: an initiator or a responder, which can
+also break the rules of the protocols."""
 import contextlib
 import socket
 import struct
@@ -12,45 +13,47 @@ import stream
 from fpdu import Deframer, Framer
 from outcome import Fail, check, equal
 
-WAIT = 30   # seconds to wait for anything that must happen
+WAIT = 30   # seconds to wait for an event that must happen
 
 
 def frame_word(word):
-    """The octets of an enhanced word, given as (ird, ord) or as octets of mpa.enh()."""
+    """Returns the octets of an enhanced word, from (ird, ord) or from octets of mpa.enh()."""
     return word if isinstance(word, bytes) else mpa.enh(*word)
 
 
 class Peer:
     """
-    One connection. Every received segment is checked against the rules of stream.py.
+    One connection. Checks that every received segment obeys the rules of stream.py.
 
     After request() and reply(), or await_request() and accept(), the connection is in full
-    operation: tx makes FPDUs to send, rx cuts the received stream into segments.
+    operation: tx makes FPDUs to send, rx divides the received stream into segments.
     """
 
-    lossy = False                       # packets may get lost on the way
+    lossy = False                       # whether the path loses packets
 
     def __init__(self, sock):
         self.sock = sock
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.own = self.other = None    # startup frames: our octets, Frame of the other side
+        self.own = self.other = None    # startup frames: the peer's octets, the device's Frame
         self.tx = self.rx = self.rules = None
         self.held = []                  # received segments that segment() has not returned yet
-        self.sent, self.received = bytearray(), bytearray()     # in full operation
+        self.sent, self.received = bytearray(), bytearray()     # all octets of full operation
         self.msn = dict.fromkeys(range(4), fpdu.FIRST_MSN - 1)
         self.ended = None
 
     # startup
 
     def request(self, flags=mpa.C, rev=1, pd=b"", word=None, sizes=None):
-        """Sends a Request; word (or its ird and ord): the enhanced word, with S and revision 2."""
+        """Sends a Request. word: the enhanced word, as octets or (ird, ord); with a word, S is set
+        and the revision is at least 2. sizes: see send()."""
         if word is not None:
             flags, rev, pd = flags | mpa.S, max(rev, 2), frame_word(word) + pd
         self.own = mpa.frame(mpa.REQ, flags, rev, pd)
         self.send(self.own, sizes)
 
     def reply(self, seconds=WAIT):
-        """Receives the Reply; then full operation begins, unless it is a reject."""
+        """Receives the Reply, and returns its Frame. Full operation begins, unless the Reply is a
+        reject."""
         self.other = mpa.receive(self.sock, seconds)
         check(self.other.whole and self.other.key == mpa.REP, "no Reply:", self.other)
         if not self.other.flags & mpa.R:
@@ -58,15 +61,15 @@ class Peer:
         return self.other
 
     def await_request(self, seconds=WAIT):
-        """Receives the Request."""
+        """Receives the Request; returns its Frame."""
         self.other = mpa.receive(self.sock, seconds)
         check(self.other.whole and self.other.key == mpa.REQ, "no Request:", self.other)
         return self.other
 
     def accept(self, flags=mpa.C, rev=None, pd=b"", word=None, sizes=None, more=b""):
-        """ Sends a Reply (R in flags: reject) and, in the same write, the octets "more". An
-        enhanced Request gets an enhanced Reply with the same kinds of RTR, and with IRD and ORD
-        exchanged, unless word is given. With the word b"" it gets a plain Reply. """
+        """ Sends a Reply (with R in flags: a reject) and, in the same write, the octets "more".
+        word: the enhanced word of the Reply, b"" for a Reply without it. Without word, the answer
+        to an enhanced Request has the Request's kinds of RTR, and its IRD and ORD exchanged. """
         if word is None and self.other.enhanced:
             a, b = self.other.words()
             word = struct.pack(">HH", a & 0xC000 | b & 0x3FFF, b & 0xC000 | a & 0x3FFF)
@@ -80,7 +83,7 @@ class Peer:
     def begin(self):
         """
         Begins full operation. The flags in both startup frames determine CRC and markers; with
-        revision 0 both directions have both.
+        revision 0, both directions have CRC and markers.
         """
         mine, other = self.own[16], self.other.flags
         rdmac = 0 in (self.own[17], self.other.rev)
@@ -91,7 +94,8 @@ class Peer:
     # sending
 
     def send(self, octets, sizes=None):
-        """Sends octets; sizes: of each write (a number, or several that repeat)."""
+        """Sends octets. sizes: the number of octets of each write, or a list of numbers, which
+        repeats; without sizes, one write."""
         if self.tx is not None:
             self.sent += octets
         if sizes is None:
@@ -105,16 +109,16 @@ class Peer:
             turn += 1
 
     def frame(self, *ulpdus, **broken):
-        """Makes the next FPDUs of the stream from ulpdus (see Framer.fpdu), without sending
-        them."""
+        """Returns the next FPDUs of the stream, with these ULPDUs, and does not send them. broken:
+        the arguments of Framer.fpdu() that break an FPDU."""
         return b"".join(self.tx.fpdu(u, **broken) for u in ulpdus)
 
     def put(self, *ulpdus, sizes=None, **broken):
-        """Frames ulpdus, and sends them in one write."""
+        """Makes FPDUs of ulpdus, and sends them as send() does; broken: as in frame()."""
         self.send(self.frame(*ulpdus, **broken), sizes)
 
     def next(self, queue):
-        """The number of the next message for a queue."""
+        """Returns the MSN of the next message to a queue, and counts this message."""
         self.msn[queue] = self.msn[queue] + 1 & 0xFFFFFFFF
         return self.msn[queue]
 
@@ -129,7 +133,7 @@ class Peer:
         self.put(*fpdu.segments(fpdu.WRITE, stag, offset, data, size))
 
     def put_read(self, stag, offset, size, sink=77, sink_offset=1 << 40):
-        """Sends an RDMA Read Request."""
+        """Sends an RDMA Read Request; returns its ULPDU."""
         ulpdu = fpdu.read_request(self.next(1), sink, sink_offset, size, stag, offset)
         self.put(ulpdu)
         return ulpdu
@@ -137,7 +141,8 @@ class Peer:
     # receiving
 
     def octets(self, seconds=WAIT, most=1 << 17):
-        """Receives some octets; b"" at the end (see ended)."""
+        """Receives up to "most" octets. At the end of the stream, returns b"" and sets ended to
+        "fin" or "rst"."""
         self.sock.settimeout(seconds)
         try:
             got = self.sock.recv(most)
@@ -150,14 +155,15 @@ class Peer:
         return got
 
     def take(self, got):
-        """Adds received octets; keeps their segments until segment() takes them."""
+        """Processes received octets: checks the segments that are complete now, and puts them into
+        held, from which segment() takes them."""
         for seg in self.rx.feed(got):
             self.rules.add(seg)
             self.held.append(seg)
 
     def segment(self, seconds=WAIT, good=True):
-        """Returns the next segment. good: this segment and all segments before it must obey
-        stream.py."""
+        """Returns the next segment. good: checks that this segment and all earlier segments obey
+        the rules of stream.py."""
         wait = patience.Wait(seconds)
         while not self.held:
             try:
@@ -173,7 +179,8 @@ class Peer:
         return self.held.pop(0)
 
     def message(self, opcode=None, seconds=WAIT):
-        """The segments of the next message, up to the last."""
+        """Returns the segments of the next message; if opcode is given, all must have this
+        opcode."""
         out = []
         while not out or not out[-1].last:
             out.append(self.segment(seconds))
@@ -181,12 +188,12 @@ class Peer:
         return out
 
     def read(self, stag, offset, size, sink=77, sink_offset=1 << 40):
-        """Reads the other side's memory."""
+        """Reads memory of the device by an RDMA Read; returns the data."""
         self.put_read(stag, offset, size, sink, sink_offset)
         return self.read_response(sink, sink_offset)
 
     def read_response(self, sink=77, sink_offset=1 << 40):
-        """The data of a Read Response, whose headers must be right."""
+        """Receives a Read Response, and checks its headers; returns the data."""
         data = b""
         for seg in self.message(fpdu.READ_RESP):
             check(seg.tagged and seg.version, "Read Response:", seg)
@@ -195,7 +202,8 @@ class Peer:
         return data
 
     def slow(self):
-        """Makes the receive buffer small: data that are not read must wait on the other side."""
+        """Makes the receive buffer small, so that the other side cannot send all its data before
+        the peer reads some of them."""
         emss = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, max(32768, 4 * emss))
 
@@ -203,10 +211,10 @@ class Peer:
 
     def expect_term(self, layer, etype, code, of=None, hdr=None, seconds=WAIT):
         """
-        Expects a Terminate, and checks each octet. of: the ULPDU that it reports, which
-        determines the M, D and R bits and the headers (RFC 5040 4.8); hdr: given explicitly
-        instead, as (bits, octets behind the control word), or "any".
-        """
+        Receives a Terminate, and checks each octet; returns the segment. of: the ULPDU that the
+        Terminate reports; it determines the bits M, D and R and the headers (RFC 5040 4.8). hdr:
+        the expected (bits, octets after the control word) instead, or "any", which skips this
+        check. """
         seg = self.segment(seconds)
         check(seg.opcode == fpdu.TERM, "Terminate %x/%x/%02x wanted:" % (layer, etype, code), seg)
         equal(seg.term(), (layer, etype, code), "Terminate")
@@ -220,7 +228,8 @@ class Peer:
         return seg
 
     def rest(self, seconds=WAIT):
-        """Receives all octets to the end; returns them and "fin", "rst" or "open"."""
+        """Receives all octets until the end of the connection. Returns the octets, and "fin",
+        "rst", or "open" if the connection has not ended within this time."""
         data, wait = b"", patience.Wait(seconds)
         while self.ended is None:
             try:
@@ -230,7 +239,8 @@ class Peer:
         return data, self.ended
 
     def expect_end(self, ends=("fin", "rst"), seconds=WAIT):
-        """Expects the end of the connection, and no octet before it."""
+        """Checks that the connection ends in one of these ways, and that no octet arrives
+        before."""
         check(not self.held, "nothing more wanted:", self.held)
         check(not (self.rx and self.rx.held), "part of an FPDU:", self.rx and bytes(self.rx.held))
         data, end = self.rest(5 if self.lossy and "rst" in ends else seconds)
@@ -242,15 +252,15 @@ class Peer:
         check(not data and end in ends, "%s wanted:" % " or ".join(ends), data, end)
 
     def expect_fin(self, seconds=WAIT):
-        """Expects FIN, and no octet before it."""
+        """Checks that the connection ends by FIN, and that no octet arrives before."""
         self.expect_end(("fin",), seconds)
 
     def expect_rst(self, seconds=WAIT):
-        """Expects RST, and no octet before it."""
+        """Checks that the connection ends by RST, and that no octet arrives before."""
         self.expect_end(("rst",), seconds)
 
     def expect_silence(self, seconds=0.4):
-        """Expects no octet and no end for some time."""
+        """Checks that no octet arrives within this time, and that the connection does not end."""
         check(not self.held, "silence wanted:", self.held)
         data, end = self.rest(seconds)
         check(not data and end == "open", "silence wanted:", data, end)
@@ -258,7 +268,7 @@ class Peer:
     # the end
 
     def fin(self):
-        """Ends the peer's direction by FIN."""
+        """Sends FIN, which ends the peer's direction."""
         self.sock.shutdown(socket.SHUT_WR)
 
     def rst(self):
@@ -272,7 +282,8 @@ class Peer:
 
 def term_headers(layer, etype, of):
     """
-    The bits M, D and R, and the octets after them, of a Terminate that reports the ULPDU of.
+    Returns the expected bits M, D and R, and the octets after the control word, of a Terminate with
+    this layer and type that reports the ULPDU "of".
     """
     if of is None or layer == 2 or (layer, etype) == (0, 0):
         return 0, b""

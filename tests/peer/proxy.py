@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A TCP proxy that cuts both streams into new segments: at random, or at a given place."""
+"""A TCP proxy, which divides the streams of both directions into new segments: at random, or at a
+given offset."""
 import random
 import socket
 import threading
@@ -9,13 +10,13 @@ import patience
 
 
 def at_random(rng):
-    """Random sizes of writes, mostly small."""
+    """Yields random sizes of writes, mostly small ones."""
     while True:
         yield rng.choice((1, 2, 3, 4, 7, 20, 61, 509, 512, 1449, 5000))
 
 
 def at(offset):
-    """One cut at an offset of the stream."""
+    """Yields sizes of writes that cut the stream once, at offset; the writes after it are large."""
     yield offset
     while True:
         yield 1 << 16
@@ -23,9 +24,9 @@ def at(offset):
 
 class Proxy:
     """
-    Listens on a port of address, and forwards connections to where. cuts(direction) returns the
-    generator of the sizes of writes; direction is 0 towards where, 1 back. pause: seconds between
-    writes.
+    Listens on a port of address, and forwards connections to where, an (address, port).
+    cuts(direction) returns a generator of the sizes of writes; direction is 0 for the stream to
+    where, 1 for the stream from where. pause: seconds between writes.
     """
 
     def __init__(self, where, address, cuts=None, pause=0.0, seed=None):
@@ -65,7 +66,7 @@ class Proxy:
                 while held:
                     part, held = held[:size], held[size:]
                     sink.sendall(part)
-                    # if there were fewer octets than size, the rest of size is for later octets
+                    # if part is shorter than size, the next write completes this size
                     size = size - len(part) or next(sizes)
                     if self.pause:
                         time.sleep(self.pause)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The rows of the matrix (rows.tsv), and the proof of each row: tests, or other evidence."""
+"""The rows, which are the requirements of the RFCs (rows.tsv), and the evidence for each row: tests
+(row()) or other evidence (stated())."""
 import collections
 import os
 import re
@@ -7,9 +8,9 @@ import re
 Row = collections.namedtuple("Row", "id rfc section level binds text error")
 Test = collections.namedtuple("Test", "rows name fn alone area")
 
-# Kinds of statements about rows that packets can't prove, and the verdict of each kind in the
-# table. A row of the last three kinds counts as not fulfilled or not proven, whatever its tests
-# show.
+# The kinds of evidence other than tests, for rows that packets can't prove. VERDICTS has the
+# verdict of each kind in the table. The kinds in UNMET say that a row is not fulfilled or not
+# proven: this is the verdict even if all tests of the row pass.
 KINDS = {
     "unit": "a test of tests/unit (named)",
     "selftest": "a test of tests/selftests, suites or provider (named)",
@@ -53,8 +54,9 @@ def level(it):
 
 def row(*ids, alone=False):
     """
-    Decorates a test: a function of a Case (case.py) that raises Fail or Skip, or succeeds. The
-    first line of its docstring says what the test shows. alone: no other test may run meanwhile.
+    Decorates a function as a test of these rows. The function has a Case (case.py) as its argument,
+    and raises Fail or Skip, or the test has passed. The first line of its docstring is the name of
+    the test in the output. alone: no other test may run at the same time.
     """
     def add(fn):
         for name in ids:
@@ -65,7 +67,8 @@ def row(*ids, alone=False):
 
 
 def stated(kind, text, *ids):
-    """States something about rows, with or without tests: kind is one of KINDS."""
+    """Stores text as the evidence of this kind (one of KINDS) for the rows ids, which may also have
+    tests."""
     assert kind in KINDS and text
     for name in ids:
         assert name in ROWS and name not in STATED, name

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-selfcheck.py VECTORS.json: tests the encoder and the decoder of this directory with test vectors,
-which give the octets of startup frames and FPDUs.
+selfcheck.py VECTORS.json: tests the encoder and the decoder of this directory with test vectors:
+the expected octets of startup frames and FPDUs.
 """
 import json
 import struct

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Measures how many instructions streams of different shapes cost the device, and reports in TAP.
-Twice as many segments must not cost more than MOST times as much, because a peer chooses the
-shape, and the device does the work in bottom halves, while no task can run.
+Measures how many instructions the device executes for streams of different shapes, and reports in
+TAP. Twice as many segments must not need more than MOST times as many instructions: a peer chooses
+the shape, and the device does the work in bottom halves, while no task can run.
 
-Needs a machine of one processor whose clock counts instructions (LAB_ICOUNT=1). There, the time
-for which the processor is busy after the sending has begun is the number of instructions that
-sender and receiver execute. One system call sends the octets of a stream, and TCP's large buffers
-(TSO) have all of them in one piece of memory.
-"""
+Needs a machine of one processor whose clock counts instructions (LAB_ICOUNT=1). On this machine,
+the time for which the processor is busy, from the beginning of sending on, is the number of
+instructions that sender and receiver execute. One system call sends all octets of a stream, and
+TCP's large buffers (TSO) have these octets in one piece of memory. """
 import argparse
 import re
 import shlex
@@ -25,21 +24,22 @@ from mpa import Tap
 from outcome import equal
 from ulp import SUCCESS
 
-MOST = 2.2          # twice the segments may cost at most so many times as much
+MOST = 2.2          # the largest quotient of the instructions for two streams: N and 2 N segments
 PIECE = 32000       # octets in one piece of TCP's memory, if all earlier octets are acknowledged
-SEGMENTS = 1200     # the most segments in a stream
-SETTLE = 0.1        # seconds until all work is done; an idle machine's clock skips them
-TRIES = 3           # measurements; the smallest counts: the kernel may do other work, too
+SEGMENTS = 1200     # the largest number of segments in a stream
+SETTLE = 0.1        # seconds until all work is done; the clock of an idle machine skips this time
+TRIES = 3           # measurements; the smallest counts, because the kernel may do other work, too
 
 
 def idle():
-    """Returns how long the processor has been idle, in nanoseconds."""
+    """Returns how long the processor has been idle since boot, in nanoseconds."""
     with open("/proc/timer_list", encoding="ascii") as file:
         return sum(map(int, re.findall(r"\.idle_sleeptime *: (\d+) nsecs", file.read())))
 
 
 def busy(work):
-    """Returns how many instructions are executed while the function work runs."""
+    """Returns how many instructions the machine executes for the function work() and its
+    effects."""
     time.sleep(SETTLE)
     before, began = idle(), time.monotonic_ns()
     work()
@@ -50,10 +50,10 @@ def busy(work):
 
 class Shape:
     """
-    The shape of a stream. who: the receiver, "process" or "kernel"; kind: the method of Stream
-    that makes the segments; payload: octets of each segment, or a tuple of sizes that repeat;
-    crc, markers: whether the stream has them; sges: number of elements of the receive.
-    """
+    The shape of a stream. who: the owner of the receiving queue pair, "process" or "kernel"; kind:
+    name of the method of Stream that makes the segments; payload: octets of each segment, or a
+    tuple of sizes that repeat; crc, markers: whether the stream has CRCs and markers; sges: number
+    of elements of the receive. ends: the stream has an error, which ends the connection. """
 
     def __init__(self, who, kind, payload, crc=False, markers=False, sges=1):
         self.who, self.kind, self.crc, self.markers, self.sges = who, kind, crc, markers, sges
@@ -66,8 +66,8 @@ class Shape:
             ", markers" if self.markers else "", ", %d elements" % self.sges if self.sges > 1 else "")
 
     def many(self):
-        """Returns the number of segments of the shorter stream; the longer stream has twice as
-        many."""
+        """Returns the number of segments of the shorter stream; the longer stream has twice as many
+        segments."""
         size = max(self.payload) + 2 + 18 + 3 + 4
         return min(SEGMENTS, PIECE // size, MEM_LEN // 2 // max(max(self.payload), 1)) // 2
 
@@ -92,7 +92,7 @@ class Stream:
 
     def warm(self):
         """
-        Sends until TCP's congestion window, which is small at first, has room for a whole stream.
+        Sends until TCP's congestion window, which is small at first, is as large as a whole stream.
         """
         one = fpdu.tagged(fpdu.WRITE, 1, 0)
         for _ in range(3):
@@ -101,7 +101,8 @@ class Stream:
             self.peer.send(octets)
             time.sleep(SETTLE)
 
-    # Streams of count segments: each method makes the device ready, and returns the segments
+    # The kinds of streams: each method prepares the device for a stream of count segments, and
+    # returns their ULPDUs. parts(), total(), recv() and ask() help these methods.
 
     def parts(self, count):
         """Yields the (offset, length) of each payload."""
@@ -116,15 +117,15 @@ class Stream:
         return sum(size for _, size in self.parts(count))
 
     def write(self, count, room=0):
-        """Segments of one Write. room: it begins so many octets before the region's end (0: at its
-        start)."""
+        """Segments of one Write. room: the Write begins this number of octets before the end of the
+        region (0: at the beginning of the region)."""
         conn = self.conn
         begin = conn.addr + (MEM_LEN - room if room else 0)
         return [fpdu.tagged(fpdu.WRITE, conn.stag, begin + at, bytes(size), last=False)
                 for at, size in self.parts(count)]
 
     def writes(self, count):
-        """Writes of one segment each."""
+        """As many Writes as segments: each Write has one segment."""
         return [fpdu.tagged(fpdu.WRITE, self.conn.stag, self.conn.addr, bytes(size)) for _, size in self.parts(count)]
 
     def write_beyond(self, count):
@@ -132,8 +133,8 @@ class Stream:
         return self.write(count, self.total(count) - 1)
 
     def recv(self, length):
-        """The device posts a receive of this length; its elements are equally long, except the last
-        one."""
+        """Lets the process post a receive of this length. Its elements have the same length, except
+        the last."""
         if self.shape.who == "kernel":
             return
         conn, each = self.conn, length // self.shape.sges
@@ -154,7 +155,8 @@ class Stream:
         return self.send(count, 1)
 
     def ask(self, length):
-        """Makes the device read length octets; returns STag and offset of its sink."""
+        """Makes the device send a Read Request for length octets; returns its sink STag and sink
+        offset."""
         conn = self.conn
         if self.shape.who == "kernel":
             ask = b"r\0\0\0" + (7).to_bytes(4, "big") + bytes(8) + length.to_bytes(4, "big")
@@ -175,11 +177,11 @@ class Stream:
         return self.response(count, 1)
 
     def whole(self, count):
-        """One Write in one FPDU, which is sent in count segments of TCP."""
+        """One Write in one FPDU; cost() sends the FPDU in count TCP segments."""
         return [fpdu.tagged(fpdu.WRITE, self.conn.stag, self.conn.addr, bytes(self.total(count)))]
 
     def cost(self, count):
-        """Returns the instructions for a stream of count segments."""
+        """Returns the number of instructions for a stream of count segments."""
         octets = self.peer.frame(*getattr(self, self.shape.kind)(count))
         sock = self.peer.sock
         if self.shape.kind != "whole":
@@ -193,7 +195,7 @@ class Stream:
         return busy(work)
 
     def finish(self):
-        """Ends the message, so that another message can begin."""
+        """Sends the last segment of the message, so that another message can begin."""
         if not self.last:
             return
         self.peer.put(self.last)
@@ -222,12 +224,12 @@ class Gate:
         self.markers = None
 
     def stream(self, shape):
-        """Makes a connection for the shape."""
+        """Makes a connection for the shape; returns its Stream."""
         return Stream(self.case, shape, self.ulp, self.echo if shape.who == "kernel" else self.listener)
 
     def costs(self, shape, *counts):
-        """ Returns the smallest of TRIES costs, for each count. A shape that ends its connection
-        needs a connection for each try. """
+        """ Returns, for each count, the number of instructions: the smallest of TRIES measurements.
+        A shape that ends its connection needs a new connection for each measurement. """
         if shape.ends:
             streams = [self.stream(shape) for _ in range(TRIES * len(counts))]
         else:
@@ -244,14 +246,15 @@ class Gate:
         return [min(out[n:n + TRIES]) for n in range(0, len(out), TRIES)]
 
     def judge(self, tap, shape):
-        """Checks that twice as many segments cost at most MOST times as much."""
+        """Checks that twice as many segments need at most MOST times as many instructions."""
         if self.markers != shape.markers:
             self.markers = shape.markers
             self.case.setting("markers", "on" if shape.markers else "off")
         count = shape.many()
         once, twice = self.costs(shape, count, 2 * count)
         times = twice / max(once, 1)
-        # a few large segments cost little compared with all other work, which varies
+        # The quotient may be as small as 0.5: a few large segments need few instructions, compared
+        # with other work, whose amount varies.
         tap.ok(once > 0 and 0.5 <= times <= MOST, "%s: twice the segments cost about twice as much" % shape,
                "%d and %d segments: %.2f times" % (count, 2 * count, times))
         print("# %s: %d and %d instructions for %d and %d segments: %.2f times, %d for each" % (
@@ -263,7 +266,7 @@ class Gate:
 
 
 def shapes():
-    """All shapes."""
+    """Yields all shapes."""
     for crc in (False, True):
         for payload in (1, 100, 1400):
             for kind in ("write", "send", "response"):

@@ -6,8 +6,8 @@ Checks whole streams against the rules for senders.
 stream.py FILE.pcap...	checks every MPA connection in captures
 
 Rules checks the DDP Segments of one direction. Flow (pcap.py) reassembles the stream of one
-direction. Connection splits both streams into startup frames and segments. The text of a problem
-begins with the name of the row that is violated.
+direction. Connection divides the streams of both directions into startup frames and segments. A
+problem is a text that begins with the name of the violated row (rows.tsv).
 """
 import collections
 import struct
@@ -20,8 +20,9 @@ from fpdu import (ATOMIC_REQ, ATOMIC_RESP, IMM, IMM_SE, READ_REQ, READ_RESP, SEN
                   SEND_SE_INV, TERM, WRITE)
 
 MAX_ULPDU = 64768
-# QUEUES: the queue of each opcode, None if its messages are tagged. FIXED: the number of octets
-# after the header, if the number is fixed, and the row that demands this number
+# QUEUES: the queue of each opcode; None: messages with this opcode are tagged
+# FIXED: the number of octets after the header, for opcodes with a fixed number, and the row that
+# demands this number
 QUEUES = {WRITE: None, READ_RESP: None, READ_REQ: 1, SEND: 0, SEND_INV: 0, SEND_SE: 0, SEND_SE_INV: 0,
           TERM: 2, IMM: 0, IMM_SE: 0, ATOMIC_REQ: 1, ATOMIC_RESP: 3}
 FIXED = {READ_REQ: (28, "RDMAP-9"), IMM: (8, "EXT-5"), IMM_SE: (8, "EXT-5"), ATOMIC_REQ: (52, "EXT-11"),
@@ -32,14 +33,15 @@ TERM_CODES = {(0, 0): range(256), (0, 1): (0, 1, 2, 3, 4, 9, 255), (0, 2): (5, 6
 
 
 class Rules:
-    """The rules that every sender must obey in all that it sends; version: of DDP and RDMAP."""
+    """The rules that every sender must obey for all its segments. version: the version of DDP and
+    RDMAP; problems: a text for each violation; term: the Terminate, if one was sent."""
 
     def __init__(self, version=1):
         self.version = version
         self.problems = []
-        self.msn = collections.defaultdict(lambda: fpdu.FIRST_MSN - 1)      # of the last whole message of each queue
-        self.untagged = {}                  # queue: last segment of its incomplete message
-        self.tagged = {}                    # opcode: last segment of its incomplete message
+        self.msn = collections.defaultdict(lambda: fpdu.FIRST_MSN - 1)      # queue: MSN of its last message
+        self.untagged = {}                  # queue: last segment of its incomplete message, or None
+        self.tagged = {}                    # opcode: last segment of its incomplete message, if any
         self.term = None
         self.count = collections.Counter()  # number of messages by opcode
         self.sizes = []                     # sizes of ULPDUs
@@ -120,7 +122,8 @@ class Rules:
 
 
 def startup(octets):
-    """Splits a stream into the Frame at its beginning (None if there is none) and the rest."""
+    """Divides a stream; returns the startup Frame at its beginning (None without a frame), and the
+    other octets."""
     if len(octets) < mpa.HDR_LEN or octets[:16] not in (mpa.REQ, mpa.REP):
         return None, octets
     size = mpa.HDR_LEN + struct.unpack(">H", octets[18:20])[0]
@@ -128,7 +131,7 @@ def startup(octets):
 
 
 def window_scale(options):
-    """Returns the window scale in the options of a SYN, 0 without this option."""
+    """Returns the window scale in the options of a SYN, or 0 without this option."""
     while len(options) > 2 and options[0]:
         if options[0] == 3:
             return options[2]
@@ -138,9 +141,9 @@ def window_scale(options):
 
 class Direction:
     """
-    The DDP Segments that one side sends in full operation. flow: its Flow; answers: the Flow of the
-    other side; start: where the first FPDU begins; markers, crc, version: what the FPDUs must have.
-    """
+    The DDP Segments that one side sends in full operation. flow: the Flow of this side; answers:
+    the Flow of the other side; start: offset of the first FPDU in the stream; markers, crc: whether
+    the FPDUs must have markers and CRCs; version: the version of DDP and RDMAP. """
 
     def __init__(self, flow, answers, start, markers, crc, version):
         scale = window_scale(answers.options) if flow.options and window_scale(flow.options) else 0
@@ -156,10 +159,10 @@ class Direction:
         self.start = start
 
     def alignment(self):
-        """ Returns four numbers: of TCP segments with FPDUs, of such segments that begin with an
-        FPDU, of such segments that end with the end of an FPDU, and of FPDUs. If TCP cut a segment
-        at the edge of the window, this segment and the segments after it are not counted, up to the
-        next segment that begins with an FPDU. """
+        """ Returns four numbers: the TCP segments with FPDUs, those of them that begin with the
+        beginning of an FPDU, those of them that end with the end of an FPDU, and the FPDUs. If TCP
+        cut a segment at the edge of the window, this segment and the segments after it are not
+        counted, up to the next segment that begins with the beginning of an FPDU. """
         data, step = [], True
         for at, size in self.flow.pieces:
             step = step or at in self.starts
@@ -172,8 +175,9 @@ class Direction:
 
 
 class Connection:
-    """ Both directions of a connection that begins with MPA's startup. initiator and responder are
-    None if startup is incomplete or rejected. one, other: the Flows of both sides. """
+    """ Both directions of a connection that begins with MPA's startup. one, other: the Flows of
+    both sides, in any order; initiator, responder: their Directions, or None if startup is
+    incomplete or rejected. """
 
     def __init__(self, one, other):
         frames = [startup(flow.octets)[0] for flow in (one, other)]
@@ -193,7 +197,7 @@ class Connection:
 
 
 def connections(packets):
-    """Returns all MPA connections among packets: {((address, port), (address, port)):
+    """Returns all MPA connections among the Packets: {((address, port), (address, port)):
     Connection}."""
     out = {}
     flows = pcap.flows(packets)

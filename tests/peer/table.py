@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Makes the tables of Documentation/conformance: each row is a requirement of an RFC (rows.py).
+Makes the page Documentation/conformance.rst and its tables. Each row of the tables is a requirement
+of an RFC (rows.py).
 
-table.py REPORT.tsv DIR	DIR/conformance.rst and DIR/conformance/rfc*.tsv from a report
+table.py REPORT.tsv DIR	writes DIR/conformance.rst and DIR/conformance/rfc*.tsv, from a report
+			that conform.py --report has written
 """
 import collections
 import os
@@ -50,8 +52,9 @@ HEADER = ["Row", "", "Section", "Level", "Requirement", "On error", "Verdict", "
 
 
 def of_row(name, verdicts, whole=True):
-    """ Returns verdict and evidence of a row. verdicts: {test: (verdict, details)}. whole: every
-    test can run on this path, so a row with a skipped test has not passed. """
+    """ Returns the verdict on the row, and its evidence. verdicts: {name of a test: (verdict,
+    reason)}. whole: all tests can run on this path, so a row with a skipped test has not passed.
+    """
     tests = [t for t in TESTS if name in t.rows]
     got = {t.name: verdicts.get(t.name, ("not run", ""))[0] for t in tests}
     names = " ".join("%s.%s" % (t.area, t.name) for t in tests)
@@ -70,7 +73,7 @@ def of_row(name, verdicts, whole=True):
 
 
 def summary(verdicts, whole=True):
-    """Returns one line with the number of rows of each level and verdict."""
+    """Returns one line with the number of rows for each combination of level and verdict."""
     out = []
     counts = collections.Counter((level(it), of_row(it.id, verdicts, whole)[0]) for it in ROWS.values())
     for name in LEVELS:
@@ -81,7 +84,8 @@ def summary(verdicts, whole=True):
 
 
 def write(path, verdicts, whole=True):
-    """Writes the report to a file (-: to standard output, as comments): one line for each row."""
+    """Writes the report, one line for each row, to the file path. If path is "-", writes it to
+    standard output, with "#| " before each line."""
     lines = []
     for it in ROWS.values():
         verdict, evidence = of_row(it.id, verdicts, whole)
@@ -95,7 +99,8 @@ def write(path, verdicts, whole=True):
 
 
 def cell(text):
-    """Escapes text for reStructuredText, in which a word before an underscore is a reference."""
+    """Returns text, a cell of the report, escaped for reStructuredText (there, an underscore after
+    a word makes a reference); an empty cell becomes "none"."""
     text = text.strip()
     if text in ("", "-"):
         return "none"
@@ -107,7 +112,8 @@ def table_of(rfc):
 
 
 def counts_table(rows):
-    """Returns a table: the number of rows of each verdict and level, and what the verdict means."""
+    """Returns a table in reStructuredText: for each verdict, the number of rows of each level, and
+    what the verdict means."""
     counts = collections.Counter((level(ROWS[r[0]]), r[6]) for r in rows)
     bar = " ".join("=" * n for n in (15, 6, 6, 6, 6, 56)) + "\n"
     line = "%-15s %6s %6s %6s %6s %s\n"
@@ -118,7 +124,8 @@ def counts_table(rows):
 
 
 def document(report, out):
-    """Writes the page, OUT/conformance.rst, and a table for each RFC, OUT/conformance/rfc*.tsv"""
+    """Writes the page, OUT/conformance.rst, and a table for each RFC, OUT/conformance/rfc*.tsv.
+    report: the name of the file with the report."""
     with open(report, encoding="utf-8") as file:
         lines = file.read().splitlines()
     rows = [line.split("\t") for line in lines if not line.startswith("#")]

@@ -3,9 +3,9 @@
 """
 takeover.py HOST PORT QPN...    tries to connect queue pairs of other processes
 
-A program must listen at HOST and PORT. Each attempt must fail at once, with EINVAL, and must not
-reach this program. QPN: the numbers of the queue pairs. Writes TAP to standard output.
-"""
+Each attempt connects the queue pair with the number QPN to HOST and PORT, where a program must
+listen. The attempt must fail at once, with EINVAL, so that the listening program sees no
+connection. Writes TAP to standard output. """
 import errno
 import sys
 
@@ -14,7 +14,7 @@ from mpa import Tap
 
 
 def refused(connect):
-    """Returns "" if connect() fails with EINVAL, else what happened."""
+    """Calls connect(). Returns "" if the call fails with EINVAL, else a text about its result."""
     try:
         connect()
     except OSError as error:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-A TCP implementation for tests: a test determines each segment. Its IP address is owned by no
-kernel (link.py).
+A TCP implementation for tests, in which the test determines each segment. Its IP address belongs to
+no kernel (link.py).
 
-A Tcp has the methods of a socket that peer.py and mpa.py use. "We" is this TCP, and "the other
-side" is the kernel's TCP. Our stream is all octets that we send. Places in a stream are counted
-from 0, the first octet after the SYN. write() adds octets to our stream and sends nothing;
-segment(begin, end) sends this part of our stream, whatever was sent before; settle() retransmits
-until all octets are acknowledged. sendall() calls write(), and then sends segments in order. """
+A Tcp has those methods of a socket that peer.py and mpa.py use. In this file, "we" is this TCP, and
+"the other side" is the kernel's TCP. "Our stream" is all octets that we send. A place in a stream
+is the number of an octet; place 0 is the first octet after the SYN. write() adds octets to our
+stream, and sends nothing. segment(begin, end) sends this part of our stream, even if it was sent
+before. settle() retransmits until all octets are acknowledged. sendall() calls write(), and then
+sends segments in order. """
 import select
 import socket
 import struct
@@ -20,22 +21,22 @@ from outcome import Fail, check
 FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32
 MASK = 0xFFFFFFFF
 PATIENCE = 30       # seconds to wait for an event that must happen
-BURST = 32768       # no more octets than this are sent before the first of them is acknowledged
+BURST = 32768       # sendall() sends at most this number of octets before they are acknowledged
 AGAIN = 0.05        # seconds until the first retransmission
 
 
 def distance(later, earlier):
-    """The distance between two sequence numbers, which may be negative."""
+    """Returns later - earlier, for sequence numbers modulo 2^32; the result may be negative."""
     return (later - earlier + (1 << 31) & MASK) - (1 << 31)
 
 
 class Tcp:
     """ One connection. link: a Link (link.py); port: our port; mss: the largest segment, in each
-    direction; isn: our first sequence number; window: our window (may be changed at any time);
-    stamps: with timestamps; sack: the other side may send selective acknowledgments. answer:
-    whether we acknowledge received data at once. A test may replace these functions: loses(packet):
-    whether this received packet is to be dropped; cut(begin, end): the segments of sendall();
-    idle(): called by recv() while nothing arrives. """
+    direction; isn: our first sequence number; window: our window, which a test may change at any
+    time; stamps: we use timestamps; sack: the other side may send selective acknowledgments.
+    answer: whether we acknowledge received data at once. A test may replace these functions:
+    loses(packet) returns whether a received packet is dropped; cut(begin, end) returns the segments
+    of sendall(); recv() calls idle() while nothing arrives. """
 
     def __init__(self, link, port, mss=1400, isn=None, window=65535, stamps=False, sack=True, cut=None):
         self.link, self.port, self.mss, self.window, self.stamps, self.sack = link, port, mss, window, stamps, sack
@@ -49,7 +50,7 @@ class Tcp:
         self.answer, self.loses, self.idle = True, lambda packet: False, self.again
         self.cut = cut or self._in_order
         self.seconds, self.packets = 60, 0
-        self.whole = 0                  # again() retransmits octets before this place
+        self.whole = 0                  # again() retransmits only octets before this place
 
     def _in_order(self, begin, end):
         return [(at, min(at + self.mss - 12, end)) for at in range(begin, end, self.mss - 12)]
@@ -65,9 +66,9 @@ class Tcp:
         return out
 
     def emit(self, at, data=b"", flags=ACK, ack=None, window=None, urgent=0, fragments=0):
-        """ Sends a segment of any octets, at any place of our stream; ack: the place in the other
-        side's stream that it acknowledges; fragments: the largest payload of an IP fragment (0: no
-        fragments). """
+        """ Sends a segment with any data, at any place of our stream. ack: the acknowledged place
+        in the other side's stream; urgent: the urgent pointer; fragments: the largest payload of an
+        IP fragment (0: no fragments). """
         options = self._options(flags & SYN)
         number = 0
         if self.irs is not None:
@@ -82,36 +83,37 @@ class Tcp:
         self.nxt = max(self.nxt, at + len(data) + (1 if flags & FIN else 0))
 
     def write(self, octets):
-        """Adds octets to our stream, and returns their place. Nothing is sent."""
+        """Adds octets to our stream, and returns the place of the first. Sends nothing."""
         self.out += octets
         return len(self.out) - len(octets)
 
     def segment(self, begin, end, flags=ACK | PSH, **how):
-        """Sends a part of our stream; with FIN if the part includes the place after our last
-        octet."""
+        """Sends a part of our stream. The segment has a FIN if the part includes the place of our
+        FIN, which is the place after our last octet."""
         if self.end is not None and end > self.end:
             end, flags = self.end, flags | FIN
         self.emit(begin, self.out[begin:end], flags, **how)
 
     def send_fin(self, begin=None):
         """
-        Sends FIN after all octets written so far, in a segment with the octets from begin on.
+        Ends our stream after all octets that write() has added, and sends the FIN. The segment also
+        has the octets from the place begin on.
         """
         self.end = len(self.out)
         self.segment(self.end if begin is None else begin, self.end + 1)
 
     def send_rst(self, at=None):
         """
-        Sends RST at a place; default: after everything sent, where the other side expects the
-        next octet.
+        Sends RST at a place of our stream. By default, this is the place after all octets that we
+        have sent, where the other side expects the next octet.
         """
         self.emit(self.nxt if at is None else at, b"", RST | ACK)
 
     # receiving
 
     def pump(self, seconds=0):
-        """ Handles received packets, and waits up to this time for the first packet; returns
-        whether there was one. """
+        """ Waits up to this number of seconds for a packet, and processes all received packets.
+        Returns whether there was a packet. """
         if seconds and not select.select([self.rx], [], [], seconds)[0]:
             return False
         some = False
@@ -143,7 +145,8 @@ class Tcp:
 
     def _packet(self, packet):
         if packet.flags & RST:
-            # a RST without ACK is sent by an end that no longer has the connection
+            # after both FINs, ignore a RST without ACK: the other side has already deleted the
+            # connection, so this RST is only the answer to a late segment
             self.was_reset = self.was_reset or not self.over() or bool(packet.flags & ACK)
             return
         self._learn(packet)
@@ -171,7 +174,7 @@ class Tcp:
         return self.end is not None and self.una > self.end and self.taken == self.finished
 
     def acknowledge(self):
-        """Sends an acknowledgment, with our window."""
+        """Sends an acknowledgment of all received octets, with our window."""
         self.emit(self.nxt)
 
     def _data(self, at, data):
@@ -187,7 +190,7 @@ class Tcp:
     # connections
 
     def open(self, to):
-        """Connects to (address, port)."""
+        """Connects to an (address, port); returns this Tcp."""
         self.link.find()
         self.remote = to
         wait = patience.Wait(PATIENCE)
@@ -199,7 +202,7 @@ class Tcp:
         return self
 
     def passive(self):
-        """Waits for a connection, and accepts it."""
+        """Waits for a connection of the other side, and accepts it; returns this Tcp."""
         self.link.find()
         wait = patience.Wait(PATIENCE)
         while self.irs is None:
@@ -215,9 +218,9 @@ class Tcp:
 
     def settle(self, to=None, seconds=PATIENCE, piece=None):
         """
-        Retransmits until all written octets, or those before the place to, are acknowledged.
-        piece(begin, end) may choose another part to send: it returns the (begin, end) of this part.
-        """
+        Retransmits until the other side has acknowledged all octets of our stream before the place
+        "to" (default: the end of our stream, with the FIN). piece(begin, end): a function that
+        returns another part to send instead of this part. """
         to = len(self.out) + (self.end is not None) if to is None else to
         limit, wait = patience.Wait(seconds), AGAIN
         self.whole = max(self.whole, to)
@@ -247,7 +250,8 @@ class Tcp:
         self.seconds = seconds
 
     def sendall(self, octets):
-        """Sends octets in the segments that cut() returns (default: full segments, in order)."""
+        """Adds octets to our stream, and sends them in the segments that cut() returns (default:
+        full segments, in order)."""
         self.pump()
         begin, end = self.write(octets), len(self.out)
         for at in range(begin, end, BURST):
@@ -263,7 +267,7 @@ class Tcp:
     send = sendall
 
     def recv(self, most):
-        """Returns octets that came in order, as socket.recv() does."""
+        """Returns up to "most" received octets, as socket.recv() does."""
         end, wait = patience.Wait(self.seconds), AGAIN
         while True:
             self.pump()
@@ -284,17 +288,19 @@ class Tcp:
 
     def again(self):
         """
-        Retransmits a segment while recv() waits: octets that sendall() has sent may be lost.
+        Retransmits one segment; recv() calls this while it waits, because octets that sendall() has
+        sent may be lost.
         """
         if self.una < self.whole:
             self.segment(self.una, min(self.una + self.mss - 12, self.whole))
 
     def shutdown(self, _how):
-        """Sends FIN after all octets written so far."""
+        """Sends FIN after all octets that write() has added."""
         self.send_fin()
 
     def close(self):
-        """Closes the connection; by RST unless both sides have ended by FIN."""
+        """Closes the connection. Sends RST if SO_LINGER is set, or if the connection has not ended by
+        FINs of both sides."""
         if self.closed:
             return
         self.closed = True
@@ -305,8 +311,9 @@ class Tcp:
         self.rx.close()
 
     def _abort(self):
-        """ Sends RST at each place where the other side may expect the next octet: a RST at another
-        place has no effect, but the other side answers, and the answer shows the right place. """
+        """ Sends RST at each place where the other side may expect the next octet. A RST at another
+        place has no effect; but the other side answers it, and this answer shows the right place.
+        """
         for at in sorted({self.una, self.nxt}):
             self.send_rst(at)
         before, self.answer = self.packets, False
@@ -315,7 +322,7 @@ class Tcp:
 
 
 class Listener:
-    """Has the methods of a listening socket, for a single connection; how: arguments of Tcp."""
+    """A replacement of a listening socket, for a single connection; how: arguments of Tcp."""
 
     def __init__(self, link, **how):
         self.link, self.how = link, how
@@ -327,7 +334,7 @@ class Listener:
         return str(self.link.address), self.tcp.port
 
     def accept(self):
-        """Returns the only connection."""
+        """Waits for the only connection; returns its Tcp, and (address, port) of the other side."""
         return self.tcp.passive(), self.tcp.remote
 
     def close(self):

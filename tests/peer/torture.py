@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """
 Sends streams of random messages in random segments (tcp.py, cuts.py), and compares the memory and
-the completions of the device's process with a model (messages.py). Reports in TAP.
+the completions of the process on the device's side with a model (messages.py). Reports in TAP.
 
-The same seed and number always produce the same stream. "--first N --streams 1" repeats one
-stream.
+The same seed and the same number of a stream always produce the same stream. "--seed S --first N
+--streams 1" repeats the stream with the number N.
 """
 import argparse
 import concurrent.futures
@@ -28,7 +28,8 @@ from messages import READS, SINK, Exchange, Inbox, Memory
 from outcome import check, equal, is_late
 from ulp import FLUSH, LOC_LEN_ERR
 
-# The link's settings crc and markers, which change every ROUND streams
+# The values of the link's settings crc and markers; after every ROUND streams the next values
+# follow
 ROUND = 64
 SETTINGS = (("on", "off"), ("off", "off"), ("on", "on"), ("off", "on"))
 SMALL = ((0, 0), (1, 40), (1, 300), (300, 1500))
@@ -38,14 +39,14 @@ REGIONS = {SMALL: 16 << 10, LARGE: 128 << 10}
 
 
 class Stream:
-    """One connection, from its startup to its end. seed and index (its number) determine the
-    choices."""
+    """One connection, from its startup to its end. seed and index, the number of the stream,
+    determine all random choices."""
 
     def __init__(self, worker, seed, index):
         self.worker, self.case, self.ulp = worker, worker.case, worker.ulp
         self.rng = random.Random("%d/%d" % (seed, index))
-        # choices that depend on time use another generator, so that they do not change later
-        # choices
+        # a second generator for choices whose number depends on the timing: with the first
+        # generator, they would change the choices after them
         self.other = random.Random("%d/%d other" % (seed, index))
         rng = self.rng
         self.crc = SETTINGS[index // ROUND % len(SETTINGS)][0] == "on"
@@ -60,29 +61,30 @@ class Stream:
         self.ways = rng.choice((cuts.WAYS, cuts.WAYS, [rng.choice(cuts.WAYS)]))
         self.end, self.first = rng.choice(ENDS if self.crc else ENDS[:-1]), FLUSH
         self.conn = self.tcp = None
-        self.reads = 0      # the device's Reads that are unanswered at the end
+        self.reads = 0      # number of the device's Reads that are incomplete at the end
 
     # TCP
 
     def cut(self, begin, end):
-        """For Tcp.cut: returns random segments."""
+        """The function Tcp.cut of this stream: returns random segments."""
         return cuts.schedule(self.rng, begin, end, max(begin - 2000, 0), self.ways)
 
     def loses(self, _):
-        """For Tcp.loses: whether a packet of the device is lost; may also change the peer's
-        window."""
+        """The function Tcp.loses of this stream: returns whether a packet of the device is dropped.
+        In a "narrow" stream, also changes the peer's window."""
         if self.narrow:
             self.tcp.window = self.other.choice((0, 1, 100, 1500, 3000, 65535))
         return self.lossy and self.other.random() < 0.05
 
     def idle(self):
-        """For Tcp.idle: opens the window and retransmits, because nothing arrives."""
+        """The function Tcp.idle of this stream: opens the window and retransmits, because nothing
+        arrives."""
         self.tcp.window = 65535
         self.tcp.acknowledge()
         self.tcp.again()
 
     def prepare(self, tcp):
-        """Makes this stream control the segments, losses and window of a new connection."""
+        """Lets a new connection use the functions cut(), loses() and idle() of this stream."""
         self.tcp = tcp
         tcp.cut, tcp.loses, tcp.idle = self.cut, self.loses, self.idle
 
@@ -95,7 +97,7 @@ class Stream:
     # startup
 
     def open_passive(self):
-        """The device is the responder."""
+        """Makes a connection whose responder is the device."""
         number, port = self.worker.listener
         peer = self.case.connect(port)
         self.prepare(peer.sock)
@@ -110,7 +112,7 @@ class Stream:
         peer.put_write()
 
     def open_active(self):
-        """The device is the initiator."""
+        """Makes a connection whose initiator is the device."""
         server, port = self.case.server()
         number = self.ulp.new()
         self.ulp.resolve(id=number, addr=server.getsockname()[0], port=port)
@@ -128,20 +130,22 @@ class Stream:
             equal(peer.segment().opcode, fpdu.WRITE, "ready-to-receive message")
 
     def queue_pair(self):
-        """Makes a queue pair for the connection; the memory belongs to the process."""
+        """Makes a queue pair for the connection. All connections of the process use the same memory
+        and completion queue."""
         self.conn.cq = self.memory.cq
         self.ulp.qp(id=self.conn.id, scq=self.conn.cq, rcq=self.conn.cq)
 
     # the end
 
     def end_fin(self):
-        """FIN, in a segment whose octets the device has already received."""
+        """The peer sends FIN, in a segment that may also have octets which the device has received
+        before."""
         self.tcp.send_fin(max(len(self.tcp.out) - self.rng.choice((0, 1, 30)), 0))
         self.tcp.settle()
         self.conn.peer.expect_fin()
 
     def end_rst(self):
-        """RST after everything sent."""
+        """The peer sends RST after all its octets."""
         self.tcp.send_rst()
 
     def end_disconnect(self):
@@ -152,13 +156,15 @@ class Stream:
         self.tcp.settle()
 
     def part(self):
-        """Writes a part of an FPDU; returns its place and its size."""
+        """Adds a part of an FPDU to the peer's stream; returns the place and the size of the
+        part."""
         octets = self.conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, self.conn.peer.next(0), bytes(300)))
         octets = octets[:self.rng.randint(1, len(octets) - 1)]
         return self.tcp.write(octets), len(octets)
 
     def end_fin_within(self):
-        """FIN within an FPDU; some of the octets before the FIN are sent after it."""
+        """The peer's FIN is within an FPDU; the peer may send octets before the FIN after the
+        FIN."""
         begin, size = self.part()
         self.tcp.end = begin + size
         for first, last in self.cut(begin, begin + size):
@@ -167,7 +173,7 @@ class Stream:
         self.conn.peer.expect_end()
 
     def end_rst_within(self):
-        """RST within an FPDU."""
+        """The peer sends RST within an FPDU."""
         begin, size = self.part()
         for segment in self.cut(begin, begin + size):
             self.tcp.segment(*segment)
@@ -176,8 +182,8 @@ class Stream:
 
     def broken(self, ulpdus, **frame):
         """
-        Sends ulpdus, the last of which is wrong, and then a message that the device must ignore.
-        """
+        Sends ulpdus, of which the last has an error, and then a message that the device must
+        ignore. frame: arguments of Peer.frame() that break the last FPDU. """
         framed = self.conn.peer.frame
         octets = b"".join(framed(ulpdu) for ulpdu in ulpdus[:-1]) + framed(ulpdus[-1], **frame)
         self.tcp.sendall(octets + framed(self.more()))
@@ -188,21 +194,21 @@ class Stream:
         return fpdu.tagged(fpdu.WRITE, self.memory.target.stag, self.memory.target.addr, b"more")
 
     def ended_by(self, *error, **about):
-        """Expects the Terminate with this error, and ends the connection; about: for
-        expect_term()."""
+        """Expects a Terminate with this error (layer, type, code), and ends the connection. about:
+        more arguments of expect_term()."""
         self.conn.peer.expect_term(*error, **about)
         self.conn.peer.expect_fin()
         self.rng.choice((self.tcp.send_fin, self.tcp.send_rst))()
         self.compare()
 
     def compare(self):
-        """Checks that the device has placed the data before the error, and no other data."""
+        """Checks that the device has placed all data before the error, and no data after it."""
         self.memory.target.check("target")
         self.memory.buffers.check("buffers")
 
     def alike(self, place):
-        """ Returns the segments of a Write, all of the same size, and this size. The segments end
-        at place, where the caller continues the Write. """
+        """ Returns the first segments of a Write, all of the same size, and this size. Their data
+        end at the offset place of the region; there, the caller continues the Write. """
         size, target = self.rng.choice((4, 60, 100, 300, 1400)), self.memory.target
         count = min(self.rng.randint(1, 30), place // size)
         begin, data = place - count * size, self.rng.randbytes(count * size)
@@ -211,7 +217,7 @@ class Stream:
                 for at in range(0, count * size, size)], size
 
     def end_bad_crc(self):
-        """A wrong CRC after good segments, which the device must place."""
+        """A segment with a wrong CRC, after good segments, which the device must place."""
         place, target = self.rng.randint(5000, 9000), self.memory.target
         good, size = self.alike(place)
         bad = fpdu.tagged(fpdu.WRITE, target.stag, target.addr + place, b"evil" * (size // 4), last=False)
@@ -220,8 +226,8 @@ class Stream:
 
     def end_beyond(self):
         """
-        A Write that continues beyond the end of its region; the segments before the end are placed.
-        """
+        A Write that continues beyond the end of its region; the device must place the segments
+        before the end. """
         target, size = self.memory.target, self.memory.size
         place = size - self.rng.choice((0, 0, 3))
         good, size = self.alike(place)
@@ -231,7 +237,8 @@ class Stream:
 
     def end_too_long(self):
         """
-        A Send that is longer than its receive; the segments that fit into the receive are placed.
+        A Send that is longer than its receive; the device must place the segments that fit into the
+        receive.
         """
         self.first, size = LOC_LEN_ERR, self.rng.choice((4, 60, 100, 200))
         fit = 400 // size * size
@@ -244,7 +251,8 @@ class Stream:
         self.ended_by(1, 2, 5, of=segments[-1])
 
     def end_too_much(self):
-        """A Read Response longer than the Read; the segments within the Read are placed."""
+        """A Read Response that is longer than the Read; the device must place the segments within
+        the Read."""
         sink, size = self.memory.sink, self.rng.choice((1, 4, 60, 100, 300, 1400))
         fit, more = self.rng.randint(1, min(30, sink.size // size - 9)), self.rng.randint(1, 8)
         length = fit * size + self.rng.choice((0, self.rng.randrange(size)))
@@ -263,7 +271,8 @@ class Stream:
         sink.check("sink")
 
     def finish(self):
-        """Ends the connection; then all posts must be flushed."""
+        """Ends the connection in the random way "end", and checks that the device flushes all work
+        requests."""
         left = self.rng.randint(1, 3)
         self.conn.recv(n=left, wr=900, sge="%d:0:400" % self.memory.buffers.number)
         getattr(self, "end_" + self.end)()
@@ -277,7 +286,7 @@ class Stream:
             self.memory.check()
 
     def run(self):
-        """Runs the whole stream."""
+        """Runs the whole stream: startup, one to three exchanges of messages, and the end."""
         self.case.own_tcp(**self.how)
         if self.passive:
             self.open_passive()
@@ -305,7 +314,7 @@ class KernelStream(Stream):
     A connection with a server in the kernel (iwt_echo), whose buffers belong to no memory region.
     """
 
-    SLOTS, MOST = 4, 65536      # messages at a time, and octets of each
+    SLOTS, MOST = 4, 65536      # limits: messages at a time, and octets in a message
 
     def __init__(self, worker, seed, index):
         super().__init__(worker, seed, index)
@@ -323,7 +332,7 @@ class KernelStream(Stream):
         self.conn = Conn(peer, None, None)
 
     def segments(self, opcode, data, *where):
-        """ Yields the ULPDUs of a message, in segments of one random size. where: the MSN of a
+        """ Yields the ULPDUs of a message, in segments of the same random size. where: the MSN of a
         Send, or STag and offset of a Read Response. """
         size = max(self.rng.choice((1, 4, 60, 1400, 16000, 60000)), len(data) // 50, 1)
         for at in range(0, len(data), size):
@@ -334,21 +343,22 @@ class KernelStream(Stream):
                 yield fpdu.tagged(opcode, where[0], where[1] + at, part, last)
 
     def message(self, data):
-        """The ULPDUs of a Send."""
+        """Returns the ULPDUs of a Send with these data."""
         return list(self.segments(fpdu.SEND, data, self.conn.peer.next(0)))
 
     def ask(self, stag, length):
-        """The message that makes the server read length octets of stag."""
+        """Returns the data of a Send that makes the server read length octets of the peer's
+        stag."""
         return b"r\0\0\0" + struct.pack(">IQI", stag, SINK, length)
 
     def size(self):
-        """A random size of a message, without its first octet."""
+        """Returns a random size of a message, without the first octet, which is a command."""
         low, high = self.rng.choice(self.sizes)
         return self.rng.randint(low, high)
 
     def exchange(self, inbox):
-        """ Sends messages; the server answers each message with the data that it has received, or
-        has read. """
+        """ Sends messages, and checks the server's answers. The server sends the data of a message
+        back, or reads data of the peer and sends these. """
         ulpdus, want, there = [], [], {}
         for _ in range(self.rng.randint(1, self.SLOTS)):
             data = b"e" + self.rng.randbytes(self.size())
@@ -374,17 +384,17 @@ class KernelStream(Stream):
         return fpdu.tagged(fpdu.WRITE, 1, 0)
 
     def compare(self):
-        """The server itself checks that nothing was written beyond the data that it requested."""
+        """Does nothing: the server itself checks that no data were placed beyond its buffers."""
 
     def end_bad_crc(self):
-        """A wrong CRC after good segments."""
+        """A segment with a wrong CRC, after good segments."""
         msn, size = self.conn.peer.next(0), self.rng.choice((1, 4, 60, 100, 300, 1400))
         self.broken([fpdu.untagged(fpdu.SEND, 0, msn, b"n" * size, at * size, last=False)
                      for at in range(self.rng.randint(1, 30))], crc_xor=1 << self.rng.randrange(32))
         self.ended_by(2, 0, 2)
 
     def end_too_much(self):
-        """A Read Response longer than the server's Read."""
+        """A Read Response that is longer than the server's Read."""
         size, fit = self.rng.choice((1, 4, 60, 100, 300, 1400)), self.rng.randint(1, 30)
         self.send(b"".join(map(self.conn.peer.frame, self.message(self.ask(7, fit * size + self.rng.randrange(size))))))
         stag, offset, *_ = self.conn.peer.message(fpdu.READ_REQ)[0].read_request()
@@ -394,7 +404,7 @@ class KernelStream(Stream):
         self.ended_by(1, 1, 1, of=segments[fit])
 
     def run(self):
-        """Runs the whole stream."""
+        """Runs the whole stream: startup, one to four exchanges of messages, and the end."""
         self.case.own_tcp(**self.how)
         self.open_passive()
         inbox = Inbox(self.conn.peer)
@@ -407,16 +417,17 @@ class KernelStream(Stream):
 
 
 class Worker:
-    """Runs streams one after the other, on the device's side by one process of iwt_ulp."""
+    """Runs streams one after the other. On the device's side, they use the same process of
+    iwt_ulp."""
 
-    MOST = 900      # connections of one iwt_ulp process, which numbers them below 1000
+    MOST = 900      # streams for one iwt_ulp process, whose numbers for connections are below 1000
 
     def __init__(self, place, seed, echo):
         self.place, self.seed, self.echo, self.case, self.done = place, seed, echo, None, 0
-        self.late = False   # the last failed stream failed by a time-out
+        self.late = False   # whether the last stream failed because of a time-out
 
     def renew(self):
-        """Ends the old process, if there is one, and starts a new process."""
+        """Ends the old process, if there is a process, and starts a new process."""
         self.close()
         self.case, self.done = Case(self.place, self.seed), 0
         self.ulp = self.case.ulp()
@@ -431,7 +442,7 @@ class Worker:
             self.case = None
 
     def stream(self, index):
-        """Runs one stream; returns why it failed, or None."""
+        """Runs the stream with the number index; returns a text about its failure, or None."""
         if not self.case or self.done >= self.MOST:
             self.renew()
         kind = KernelStream if self.echo and index % 2 else Stream
@@ -456,7 +467,7 @@ class Worker:
 
 
 def where(error):
-    """Returns the places in the source where an error was raised, on one line."""
+    """Returns one line with the call stack of an exception."""
     return "at " + ", ".join("%s:%d" % (os.path.basename(f.filename), f.lineno)
                              for f in traceback.extract_tb(error.__traceback__))
 
@@ -475,7 +486,7 @@ class Torture:
         return self.failed < self.args.failures and time.monotonic() < self.until
 
     def work(self, worker, numbers):
-        """Runs streams on a worker until numbers, which all workers share, has no more numbers."""
+        """Runs streams on a worker, until the iterator numbers ends, which all workers share."""
         while self.going():
             with self.lock:
                 index = next(numbers, None)
@@ -513,7 +524,8 @@ class Torture:
 
 
 def overlaps(place):
-    """Returns counters of the device's TCP for octets that arrived twice, or out of order."""
+    """Returns the counters of the device's TCP for octets that arrived twice or out of order:
+    {name: value}."""
     lines = place.run("cat", "/proc/net/netstat", capture_output=True, text=True).stdout.splitlines()
     names, values = [line.split()[1:] for line in lines if line.startswith("TcpExt:")]
     counts = dict(zip(names, map(int, values)))

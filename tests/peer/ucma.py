@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """
 Uses the device file of rdma_cm without librdmacm. So a process can send commands that the library
-never sends, and can name any queue pair by its number. The process need not open an RDMA device.
+never sends, and can use the number of any queue pair. The process need not open an RDMA device.
 
     channel = Channel()
     id = channel.id()
     id.resolve("10.77.0.2", 7174)       # address and route
-    id.connect(qpn=17)                  # OSError if the kernel refuses
-    channel.event()                     # (number, status, uid, id), see below
+    id.connect(qpn=17)                  # raises OSError if the kernel refuses the command
+    channel.event()                     # returns (event, status, uid, number of the rdma_cm_id)
 
-Numbers of events are those of enum rdma_cm_event_type.
+The events are numbers of enum rdma_cm_event_type.
 """
 import ctypes
 import ipaddress
@@ -33,7 +33,7 @@ class NoEvent(Exception):
 
 
 def sockaddr(host, port):
-    """A struct sockaddr_storage, and the length of the address in it."""
+    """Returns a struct sockaddr_storage with the address, and the length of the address."""
     address = ipaddress.ip_address(host)
     if address.version == 4:
         raw = struct.pack("=H", socket.AF_INET) + struct.pack(">H4s", port, address.packed)
@@ -45,30 +45,32 @@ def sockaddr(host, port):
 
 
 def conn_param(qpn, private):
-    """A struct rdma_ucm_conn_param; private: the private data."""
+    """Returns a struct rdma_ucm_conn_param; private: the private data."""
     return struct.pack("=II256s8B", qpn, 0, private, len(private), 0, 4, 4, 0, 7, 7, 1)
 
 
 class Channel:
-    """An open file of rdma_cm."""
+    """An open file of rdma_cm: an event channel."""
 
     def __init__(self):
         self.fd = os.open("/dev/infiniband/rdma_cm", os.O_RDWR | os.O_CLOEXEC)
 
     def command(self, number, body, out=0):
-        """Runs a command with the structure body; out: room for the answer in octets. Raises
-        OSError."""
+        """Executes the command with this number and the structure body. out: the size of the buffer
+        for the answer, whose address is in body. Raises OSError if the command fails."""
         os.write(self.fd, struct.pack("=IHH", number, len(body), out) + body)
 
     def id(self, uid=1):
-        """Creates an identifier. If uid is 0, the kernel reports no events of the identifier."""
+        """Creates an rdma_cm_id; returns its Id. If uid is 0, the kernel reports no events of the
+        rdma_cm_id."""
         answer = ctypes.create_string_buffer(ANSWER)
         self.command(CREATE_ID, struct.pack("=QQHB5x", uid, ctypes.addressof(answer), PS_TCP,
                                             QPT_RC), ANSWER)
         return Id(self, struct.unpack_from("=I", answer)[0])
 
     def event(self, timeout=PATIENCE):
-        """Returns the next event: (event, status, uid, number of the identifier)"""
+        """Returns the next event: (event, status, uid, number of the rdma_cm_id). Raises NoEvent if
+        no event arrives within timeout seconds."""
         answer = ctypes.create_string_buffer(ANSWER)
         if not patience.ready(self.fd, timeout):
             raise NoEvent
@@ -77,7 +79,7 @@ class Channel:
         return event, status, uid, number
 
     def expect(self, *events):
-        """Returns the next event, which must be one of events."""
+        """Returns the next event; raises OSError if it is not one of events."""
         got = self.event()
         if got[0] not in events:
             raise OSError(-got[1], "event %d, status %d" % got[:2])
@@ -85,22 +87,22 @@ class Channel:
 
 
 class Id:
-    """An identifier of rdma_cm (a struct rdma_cm_id of librdmacm)."""
+    """An rdma_cm_id of the kernel; number: its number in the commands."""
 
     def __init__(self, channel, number):
         self.channel, self.number = channel, number
 
     def bind(self, host, port):
-        """rdma_bind_addr()"""
+        """Does what rdma_bind_addr() does."""
         addr, size = sockaddr(host, port)
         self.channel.command(BIND, struct.pack("=IHH", self.number, size, 0) + addr)
 
     def listen(self, backlog=16):
-        """rdma_listen()"""
+        """Does what rdma_listen() does."""
         self.channel.command(LISTEN, struct.pack("=II", self.number, backlog))
 
     def resolve(self, host, port):
-        """rdma_resolve_addr() and rdma_resolve_route(), with their events."""
+        """Does what rdma_resolve_addr() and rdma_resolve_route() do, and reads their events."""
         addr, size = sockaddr(host, port)
         self.channel.command(RESOLVE_ADDR, struct.pack("=IIHHI", self.number, PATIENCE * 1000, 0,
                                                        size, 0) + bytes(128) + addr)
@@ -109,21 +111,22 @@ class Id:
         self.channel.expect(ROUTE_RESOLVED)
 
     def connect(self, qpn, private=b""):
-        """rdma_connect()"""
+        """Does what rdma_connect() does, for the queue pair with the number qpn."""
         self.channel.command(CONNECT, conn_param(qpn, private) +
                              struct.pack("=II8x", self.number, 0))
 
     def accept(self, qpn, private=b""):
-        """rdma_accept()"""
+        """Does what rdma_accept() does, for the queue pair with the number qpn."""
         self.channel.command(ACCEPT, struct.pack("=Q", 1) + conn_param(qpn, private) +
                              struct.pack("=II8x", self.number, 0))
 
     def reject(self):
-        """rdma_reject()"""
+        """Does what rdma_reject() does."""
         self.channel.command(REJECT, struct.pack("=IBB2x256x", self.number, 0, 0))
 
     def destroy(self):
-        """rdma_destroy_id(); the events of the identifier must have been read."""
+        """Does what rdma_destroy_id() does. The caller must have read all events of the
+        rdma_cm_id."""
         answer = ctypes.create_string_buffer(ANSWER)
         self.channel.command(DESTROY_ID, struct.pack("=QII", ctypes.addressof(answer), self.number,
                                                      0), ANSWER)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs the upper layer over the device under test: iwt_ulp (see tests/programs/ulp/main.c)."""
+"""Runs the upper layer of the device under test: the program iwt_ulp, which executes commands
+(tests/programs/ulp/main.c)."""
 import collections
 import os
 import subprocess
@@ -9,16 +10,17 @@ import time
 import patience
 from outcome import Fail, check
 
-# completions; opcodes as in enum ibv_wc_opcode, status as in enum ibv_wc_status
+# a completion; opcode: a number of enum ibv_wc_opcode; status: a number of enum ibv_wc_status; wr:
+# the wr_id
 Completion = collections.namedtuple("Completion", "wr status opcode len flags imm qpn")
 SUCCESS, LOC_LEN_ERR, LOC_QP_OP_ERR, LOC_PROT_ERR, FLUSH, MW_BIND_ERR = 0, 1, 2, 4, 5, 6
 REM_INV_REQ_ERR, REM_ACCESS_ERR, REM_OP_ERR, GENERAL_ERR, FATAL_ERR = 9, 10, 11, 21, 20
 WC_SEND, WC_WRITE, WC_READ, WC_CAS, WC_FADD, WC_BIND_MW, WC_RECV, WC_RECV_IMM = 0, 1, 2, 3, 4, 5, 128, 129
 WITH_IMM, WITH_INV = 2, 8
-# asynchronous events, as in enum ibv_event_type
+# asynchronous events: numbers of enum ibv_event_type
 (CQ_ERR, QP_FATAL, QP_REQ_ERR, QP_ACCESS_ERR, COMM_EST, SQ_DRAINED) = range(6)
 (SRQ_ERR, SRQ_LIMIT, LAST_WQE) = 14, 15, 16
-# states of a queue pair
+# states of a queue pair: numbers of enum ibv_qp_state
 RESET, INIT, RTR, RTS, SQD, SQE, ERR = range(7)
 
 
@@ -27,7 +29,7 @@ PATIENCE = int(os.environ.get("IWT_ULP_PATIENCE", "60"))
 
 
 class UlpError(Fail):
-    """A command of iwt_ulp failed; number is the errno."""
+    """A command of iwt_ulp failed; number: the errno, or 0 if the answer has no errno."""
 
     def __init__(self, command, answer):
         super().__init__("%s: %s" % (command[:100], answer))
@@ -36,8 +38,8 @@ class UlpError(Fail):
 
 
 class Ulp:
-    """One process iwt_ulp. Each of its commands is a method, for example ulp.listen(id=300,
-    addr="::")."""
+    """One process of iwt_ulp. Each command of iwt_ulp is a method of this class, for example
+    ulp.listen(id=300, addr="::")."""
 
     trace = False   # print each command, and how long it takes
 
@@ -48,12 +50,14 @@ class Ulp:
         self.number = 0
 
     def new(self):
-        """Returns a new number for an object. iwt_ulp itself gives numbers below 1000."""
+        """Returns a new number for an object. (Numbers below 1000 are those that iwt_ulp itself
+        assigns.)"""
         self.number += 1
         return 999 + self.number
 
     def cmd(self, name, **args):
-        """Runs a command; returns its answer, with numbers as int."""
+        """Executes a command; returns its answer: {name: value}, with numbers as int. Raises
+        UlpError if the command fails."""
         line = " ".join([name] + ["%s=%s" % (k, v.hex() if isinstance(v, bytes) else v)
                                   for k, v in args.items() if v is not None])
         began = time.monotonic()
@@ -81,7 +85,8 @@ class Ulp:
         return lambda **args: self.cmd(name, **args)
 
     def accept_or_not(self, **args):
-        """Accepts a request whose connection may be gone; returns whether this succeeded."""
+        """Accepts a request whose connection may have ended; returns whether the command
+        succeeded."""
         try:
             self.cmd("accept", **args)
         except UlpError:
@@ -89,8 +94,8 @@ class Ulp:
         return True
 
     def event(self, ms=30000, want=None, **args):
-        """Returns the next event of connection id; want: the name of the expected event, or several
-        names."""
+        """Returns the next event of the rdma_cm_id "id"; waits up to ms milliseconds for it. want:
+        the name of the expected event, or a tuple of names."""
         got = self.cmd("event", ms=ms, **args)
         got["data"] = bytes.fromhex(got.get("data", ""))
         want = (want,) if isinstance(want, str) else want
@@ -98,23 +103,24 @@ class Ulp:
         return got
 
     def poll(self, n=1, ms=30000, exact=True, **args):
-        """Waits for n completions; returns fewer only if not exact."""
+        """Waits up to ms milliseconds for n completions, and returns them. If fewer arrive, fails,
+        or, with exact=False, returns these."""
         words = self.cmd("poll", n=n, ms=ms, **args)["wc"].split(",")
         out = [Completion(*map(int, word.split(":"))) for word in words if word]
         check(not exact or len(out) == n, "%d completions wanted:" % n, out)
         return out
 
     def none(self, ms=300, **args):
-        """Expects no completion for some time."""
+        """Checks that no completion arrives within ms milliseconds."""
         got = self.poll(1, ms, False, **args)
         check(not got, "no completion wanted:", got)
 
     def dump(self, **args):
-        """Returns octets of memory."""
+        """Returns octets of a memory region (command "dump")."""
         return bytes.fromhex(self.cmd("dump", **args)["data"])
 
     def fails(self, name, **args):
-        """Returns the errno of a command that must fail."""
+        """Executes the command name, which must fail; returns the errno."""
         try:
             got = self.cmd(name, **args)
         except UlpError as error:
@@ -122,7 +128,8 @@ class Ulp:
         raise Fail("%s succeeds: %s" % (name, got))
 
     def close(self):
-        """Ends the process, with all its objects. It must end by itself, with status 0."""
+        """Ends the input of the process, which must then destroy its objects and exit with status
+        0."""
         try:
             self.proc.stdin.close()
         except OSError:
