@@ -44,7 +44,8 @@ class Conn:
     iwt_ulp identifies its objects by numbers: id is the number of the rdma_cm_id, cq of the
     completion queue, mr of a memory region, rmr of the region of the receive buffers. mr has the
     address addr and the STag stag, and is filled with MEM_FILL. The receive buffers have recv_len
-    octets each, and are in the order of posting. """
+    octets each, and are in the order of posting.
+    """
 
     def __init__(self, peer, ulp, number):
         self.peer, self.ulp, self.id = peer, ulp, number
@@ -260,7 +261,8 @@ class Case:
     def request(self, ulp=None, ird=4, ord=4, data=b"", server=None, **equip):
         """
         Makes a connection whose initiator is the device; returns its Conn. The peer has received
-        the Request, and has not answered. """
+        the Request, and has not answered.
+        """
         ulp = ulp or self.ulp()
         sock, port = server or self.server()
         number = ulp.new()

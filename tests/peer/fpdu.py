@@ -39,7 +39,8 @@ class Framer:
         """
         Returns the next FPDU. The other arguments break it. length: a wrong ULPDU_Length; pad: the
         value of the pad octets; crc_xor: XORed into the CRC; crc_is: a value in the place of the
-        CRC; ptr_add: added to every FPDUPTR; marker_hi: the reserved half of markers. """
+        CRC; ptr_add: added to every FPDUPTR; marker_hi: the reserved half of markers.
+        """
         body = struct.pack(">H", len(ulpdu) if length is None else length) + ulpdu
         body += bytes([pad]) * (-len(body) % 4)
         out = bytearray()

@@ -57,7 +57,8 @@ def forever():
 def call(host, port):
     """
     Connects and sends a Request. Returns "" if a Reply arrives, None if there is no listener, else
-    a text about the error. """
+    a text about the error.
+    """
     sock = patience.Socket()
     try:
         sock.connect((host, port))
@@ -169,7 +170,8 @@ def reader(path, out):
     """
     Runs in a process: starts the RCU reader in the kernel, which prevents the end of grace periods
     until during() stops it. Puts "" into out, or an error if the reader ended before, because of
-    its own time limit. path: the debugfs file of iwt_ktest. """
+    its own time limit. path: the debugfs file of iwt_ktest.
+    """
     with open(path, "wb", buffering=0) as file:
         try:
             file.write(b"begin")

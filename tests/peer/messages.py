@@ -105,7 +105,8 @@ class Exchange:
     """
     Some random messages of both sides. post() posts the device's work requests; ulpdus() returns
     the peer's messages, for the caller to send; check() waits for all results, and compares them
-    with the model. """
+    with the model.
+    """
 
     def __init__(self, rng, conn, memory, inbox, sizes):
         self.rng, self.conn, self.memory, self.inbox, self.sizes = rng, conn, memory, inbox, sizes

@@ -131,7 +131,8 @@ def ended(proc, seconds):
 class Socket(socket.socket):
     """
     A socket whose time limit (settimeout()) uses CLOCK, and starts again whenever data arrive or
-    are sent. """
+    are sent.
+    """
 
     limit = None
 

@@ -61,7 +61,8 @@ class Capture:
     """
     Captures the packets of an interface from or to an address and TCP port, from now on until
     stop(). (The port alone is not sufficient: another address may use the same port at the same
-    time.) path: a pcap file for the packets, or None. """
+    time.) path: a pcap file for the packets, or None.
+    """
 
     def __init__(self, interface, address, port, path=None):
         self.end, self.packets, self.frames = (str(ipaddress.ip_address(address)), port), [], []

@@ -214,7 +214,8 @@ class Peer:
         Receives a Terminate, and checks each octet; returns the segment. of: the ULPDU that the
         Terminate reports; it determines the bits M, D and R and the headers (RFC 5040 4.8). hdr:
         the expected (bits, octets after the control word) instead, or "any", which skips this
-        check. """
+        check.
+        """
         seg = self.segment(seconds)
         check(seg.opcode == fpdu.TERM, "Terminate %x/%x/%02x wanted:" % (layer, etype, code), seg)
         equal(seg.term(), (layer, etype, code), "Terminate")

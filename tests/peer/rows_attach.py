@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5044 7.1.3, 7.1.5: startup on connections in use (iwt_attach serve)."""
+"""RFC 5044 7.1.3, 7.1.5: startup on TCP connections that are already in use. The program on the
+device's side is "iwt_attach serve"."""
 import subprocess
 
 import mpa
@@ -9,7 +10,8 @@ from rows import row
 
 class Serve:
     """
-    The program "iwt_attach serve", which gets commands on each connection in streaming mode.
+    A process of "iwt_attach serve". The peer sends commands to it on each connection, in streaming
+    mode.
     """
 
     def __init__(self, place):
@@ -19,7 +21,7 @@ class Serve:
         self.port = int(self.line().split()[-1])
 
     def line(self):
-        """The program's next line of output."""
+        """Returns the next line of the program's output."""
         return self.proc.stdout.readline().strip()
 
     def close(self):
@@ -31,7 +33,7 @@ class Serve:
 
 
 def told(t, octets):
-    """Starts the program; returns it, and a peer that has sent octets to it."""
+    """Starts the program, and sends octets to it; returns the Serve and the Peer."""
     t.only("iw_tcp")
     serve = t.keep(Serve(t.place))
     peer = t.connect(serve.port)
@@ -40,7 +42,7 @@ def told(t, octets):
 
 
 def hears(peer, octets):
-    """Expects that the peer receives these octets in streaming mode."""
+    """Checks that the peer receives these octets in streaming mode."""
     peer.sock.settimeout(30)
     got = b""
     while len(got) < len(octets):
@@ -123,7 +125,8 @@ def outstanding_is_the_request(t):
 
 
 def says(serve, what):
-    """The octets, or numbers, that the program prints after this word."""
+    """Checks that the next line of the program's output begins with the word what. Returns the rest
+    of the line: octets, or a tuple of numbers if the word is "depths"."""
     word, _, rest = serve.line().partition(" ")
     equal(word, what, "the program's line")
     return bytes.fromhex(rest) if what != "depths" else tuple(int(number) for number in rest.split())

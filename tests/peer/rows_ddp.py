@@ -33,8 +33,9 @@ def event(conn, want, ms=30000):
 
 def refused(t, code, ulpdu, ulp=None, hdr=None, **how):
     """
-    Checks that a Terminate answers the segment ulpdu(conn), no memory is written to, and no Send is
-    delivered.
+    Makes a connection, and sends the ULPDU that ulpdu(conn) returns. Checks that the device answers
+    with a Terminate (code: layer, type, code), writes to no memory, and delivers no Send. hdr: as
+    in Peer.expect_term(); how: arguments of t.passive().
     """
     conn = t.passive(ulp=ulp, **how)
     bad = ulpdu(conn)
@@ -108,7 +109,7 @@ def not_looked_at(t):
     conn = t.passive()
     conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"x", rsvd=15))
     conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"y", rsvd=15))
-    # the Invalidate STag is ignored in a Send without invalidation
+    # the device ignores the Invalidate STag of a Send without invalidation
     conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 2, b"a", 0, False, stag=77))
     conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 2, b"b", 1, False, stag=conn.stag))
     conn.peer.put(fpdu.untagged(fpdu.SEND_SE, 0, 2, b"c", 2, True, stag=1 << 31))
@@ -240,7 +241,7 @@ def message_offsets(t):
     """
     A Send segment whose MO leaves a gap, goes back, or is outside the buffer: Terminate 1/2/04, no delivery
 
-    The wrong segment is not placed, also after a good one.
+    The device does not place the wrong segment, even if a good segment of the Send came before it.
     """
     ulp = t.ulp()
     for offset in (1, 255, 256, 257, 0xFFFFFFF0, 0xFFFFFFFF):
@@ -311,7 +312,7 @@ def too_many_reads(t):
     # the device can't send its Sends yet, nor its answers to Reads
     left = held_up(conn)
     conn.peer.put(*requests(2))
-    # a Send after the Read Requests: when the Send is complete, the device has taken the Requests
+    # a Send after the Read Requests: when the Send completes, the device has received the Requests
     conn.peer.put_send(b"behind")
     while conn.poll()[0].opcode != WC_RECV:
         left -= 1
@@ -336,7 +337,7 @@ def too_many_reads(t):
     conn.peer.held.insert(0, seg)
     conn.peer.expect_term(1, 2, 2, of=bad)
     conn.peer.expect_fin()
-    # a Terminate is sent as soon as possible: the device does not answer the remaining Reads
+    # the device sends a Terminate as soon as possible, and does not answer the other Reads
     equal(answers, [0, 1][:len(answers)], "answers before the Terminate")
 
 
@@ -354,7 +355,8 @@ def too_long(t):
         wc = conn.poll(8)
         equal([c.status for c in wc], [LOC_LEN_ERR] + [FLUSH] * 7, "completions")
         equal(conn.received(0, 512), b"f" * first + bytes(512 - first), "buffers")
-    # equal segments, received in one run: the third one is too long for the buffer
+    # segments of the same size, which the device receives in one run: the third segment does not
+    # fit into the buffer
     conn = t.passive(ulp=ulp)
     alike = [fpdu.untagged(fpdu.SEND, 0, 1, b"g" * 100, at, False) for at in (0, 100, 200, 300)]
     conn.peer.put(*alike)
@@ -364,7 +366,8 @@ def too_long(t):
 
 
 def deregistered(conn, size):
-    """The STag that a region of the first octets of the memory had, until it was deregistered."""
+    """Registers the first size octets of conn.mr as a region, and deregisters the region; returns
+    its former STag."""
     number = conn.ulp.new()
     stag = conn.ulp.mr(mr=number, of=conn.mr, len=size, access="lwr")["stag"]
     conn.ulp.dereg(mr=number)
@@ -387,7 +390,7 @@ def stag_taken_back(t):
     """
     A Write to an STag of a part of memory works; after deregistration the answer is Terminate 1/1/00
 
-    Eight regions that are registered after that do not get the same STag.
+    Eight regions that are registered after the deregistration do not get this STag.
     """
     ulp = t.ulp()
     conn = t.passive(ulp=ulp)
@@ -425,7 +428,8 @@ def access_events(t):
     ulp = t.ulp()
     other = t.passive(ulp=ulp, domain=1)
     wrap = (1 << 64) - 8
-    # the layer, type and code of the Terminate: for a Write, for a Read
+    # (Terminate for a Write, Terminate for a Read, access rights of the region, function that
+    # returns STag, address and size of the access)
     for write, read, access, where in (
             ((1, 1, 0), (0, 1, 0), "lwr", lambda c: (c.stag ^ 0x100, c.addr, 1)),
             ((0, 1, 2), (0, 1, 2), "l", lambda c: (c.stag, c.addr, 1)),

@@ -13,8 +13,8 @@ from ulp import ERR, FLUSH, QP_ACCESS_ERR, QP_FATAL, RTS, SQ_DRAINED, SQD, SUCCE
 
 def over(conn, status=None):
     """
-    Expects the upper layer's event DISCONNECTED; status: 0: the end must be graceful, -1: it must
-    not.
+    Checks that the upper layer gets the event DISCONNECTED, and returns the event. status: 0: the
+    end must be graceful; -1: the end must not be graceful; None: both are right.
     """
     got = conn.ulp.event(id=conn.id, want="DISCONNECTED")
     check(status is None or (got["status"] == 0) == (status == 0), "status:", got)
@@ -90,7 +90,8 @@ def peer_closes(t):
 
 
 def sends_wait(t):
-    """Makes a connection whose peer has read the first of 50 Sends; most other Sends still wait"""
+    """Returns a connection on which the device has posted 50 Sends. The peer has read only the
+    first Send, and most others still wait in the send queue."""
     conn = t.passive()
     conn.peer.slow()
     conn.post("send", wr=100, n=50, sge="%d:0:65536" % conn.mr)
@@ -99,7 +100,7 @@ def sends_wait(t):
 
 
 def read_sends(conn):
-    """The peer reads the other 49 Sends of the connection"""
+    """Lets the peer read the other 49 Sends of a connection of sends_wait()."""
     for _ in range(49):
         equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND)), 65536, "size")
 
@@ -194,8 +195,8 @@ def graceful_slow(t):
     conn = t.passive()
     conn.post("send", wr=100, n=4, sge="%d:0:65536" % conn.mr)
     conn.ulp.disconnect(id=conn.id)
-    # a closed window opens only when some segments are read completely: this takes two seconds at
-    # most
+    # for eight seconds, read only 32 KiB a second; a closed window opens only when the peer has
+    # read some whole segments, which takes up to two seconds
     got, slow = b"", time.monotonic() + 8
     while time.monotonic() < slow:
         got += conn.peer.octets(most=16384)
@@ -260,7 +261,7 @@ def post_after_close(t):
     ends = {p.seq + len(p.payload) & 0xFFFFFFFF for p in ours if p.flags & 1}
     equal(len(ends), 1, "places of the FIN")
     (end,) = ends
-    # the Reply is the only payload that was sent
+    # packets whose payload ends after the place of the FIN; the only payload must be the Reply
     late = [p for p in ours if p.payload and 0 < (p.seq + len(p.payload) - end & 0xFFFFFFFF) < 1 << 31]
     check(not late, "octets after the FIN:", [(p.seq - end, p.payload.hex()) for p in late])
     equal({p.payload[:16] for p in ours if p.payload}, {mpa.REP}, "what was sent")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5041 6.2.1: a peer that sends data after its FIN, with the TCP of tcp.py."""
+"""RFC 5041 6.2.1: a peer sends data after its FIN. It uses the TCP of tcp.py."""
 import fpdu
 from outcome import equal
 from rows import row
@@ -23,9 +23,9 @@ def behind_fin(t):
             more = conn.tcp.write(conn.peer.frame(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"more"),
                                                   fpdu.untagged(fpdu.SEND, 0, 2, b"more")))
             stop, octets = more + cut, bytes(conn.tcp.out)
-            # the FIN takes a sequence number: the number of an octet after it is one higher
+            # the FIN has a sequence number, so the number of an octet after the FIN is one higher
             segments = [(good, octets[good:stop], ACK | FIN), (stop + 1, octets[stop:], ACK | PSH)]
-            if cut:     # the same octets, with the numbers that they would have without a FIN
+            if cut:     # also send these octets with the sequence numbers that continue the stream
                 segments.append((stop, octets[stop:], ACK | PSH))
             for at, data, flags in reversed(segments) if early else segments:
                 conn.tcp.emit(at, data, flags)

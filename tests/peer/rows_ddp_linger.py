@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-RFC 5041 6.2.1, RFC 5044 7.1.2: the device waits for a connection's end. The tests check that it
-ends, not when.
+RFC 5041 6.2.1, RFC 5044 7.1.2: the device waits for the end of a connection, but not for ever. The
+tests check that the connection ends; they do not check how long this takes.
 """
 import socket
 import threading
@@ -80,7 +80,7 @@ def terminated_never_closed(t):
 
 
 def talk(peer, ended):
-    """Sends octets again and again, until sending fails."""
+    """Sends octets again and again until sending fails; then sets the threading.Event ended."""
     try:
         while True:
             peer.sock.send(b"?" * 100)
@@ -110,7 +110,7 @@ def rejected_never_closed(t):
         check(patience.until(end.is_set, 60), "a connection is still open")
     wait = patience.Wait(60)
     for peer in silent if t.place.lossless else []:
-        # after a FIN, recv() does not report a RST
+        # poll the state of TCP, because recv() does not report a RST that arrives after a FIN
         while peer.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] != CLOSED:
             wait.check("a connection to a silent peer is still open")
             time.sleep(0.05)

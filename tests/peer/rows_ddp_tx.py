@@ -131,13 +131,14 @@ def ddp_mulpdu(t):
     for seg in segs:
         check(seg.size <= emss and len(seg.ulpdu) <= 64768, "segment longer than EMSS %d:" % emss, seg.size)
     full = min(emss - emss % 4, (64768 + 2 + 3 & ~3) + 4)
-    # the device frames FPDUs in pieces of memory of up to 32 KiB; the current piece may be nearly
-    # full
+    # with a large EMSS, the first FPDU may be shorter: the device frames FPDUs in pieces of memory
+    # of up to 32 KiB, and the current piece may be nearly full
     check(segs[0].size == full or emss > 32768 and segs[0].size >= 16384, "size of an FPDU:", segs[0].size, emss)
 
 
 def route(t, mtu):
-    """Makes a route from the device to the peer, with this MTU; 0: deletes the route."""
+    """Makes a route from the device's side to the peer with this MTU. If mtu is 0, deletes the
+    route."""
     ip = ["ip", "-6" if ":" in t.place.here else "-4", "route"]
     where = t.place.run(*ip, "get", t.place.here, capture_output=True, text=True).stdout.split()
     words = (["replace", t.place.here, "dev", where[where.index("dev") + 1], "mtu", str(mtu)] if mtu else
@@ -198,9 +199,10 @@ def transferred_or_failed(t):
 
 def long_region(ulp, number, piece, pieces):
     """
-    A region that contains the same memory many times. If possible, its pages are pinned on
-    demand, because User-Mode Linux needs a mapping in its host for each page of a process, and a
-    process of the host may have only 65530 mappings.
+    Registers a region that contains the same memory, of "piece" octets, "pieces" times; number: the
+    number of the region. If possible, the region uses on-demand paging, because User-Mode Linux
+    needs a mapping in its host for each present page of a process, and a process of the host can
+    have only 65530 mappings.
     """
     try:
         ulp.mr(mr=number, len=piece, again=pieces, access="lo")

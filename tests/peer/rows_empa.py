@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 6581: enhanced startup."""
+"""RFC 6581: enhanced startup: tests of both roles. rows_empa_ini.py tests only the initiator, and
+rows_empa_rsp.py only the responder."""
 import fpdu
 import mpa
 from outcome import check, equal

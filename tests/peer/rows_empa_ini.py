@@ -32,11 +32,13 @@ def request_word(t):
         equal(frame.pd[4:], data, "data")
 
 
-ENDS = ("close", "rst")         # a lost RST is not sent again
+# How an old responder ends the connection. On a path with losses, only "close" is tested, because
+# TCP does not retransmit a lost RST.
+ENDS = ("close", "rst")
 
 
 def no_more(server):
-    """Checks that the device does not connect again."""
+    """Checks that the device does not connect to server again within 0.3 seconds."""
     server[0].settimeout(0.3)
     try:
         server[0].accept()
@@ -77,7 +79,8 @@ def plain_request(t):
 
 
 def ready(conn):
-    """Receives the ready-to-receive message (RTR), and answers an RTR Read; returns the opcode."""
+    """Receives the ready-to-receive message (RTR), and answers it if it is a Read; returns its
+    opcode."""
     seg = conn.peer.segment()
     if seg.opcode == fpdu.READ_REQ:
         sink, at, size, _, _ = seg.read_request()
@@ -93,7 +96,7 @@ def rtr_kinds(t):
     """
     Each RTR kind alone, and several: the RTR message precedes a Send posted at once, and has no completion
 
-    Of several kinds the device takes the Write, or else the Read.
+    If the Reply offers several kinds, the device sends a Write, or, without Write, a Read.
     """
     ulp = t.ulp()
     server = t.server()
@@ -110,7 +113,7 @@ def rtr_kinds(t):
             equal((seg.data, seg.msn), (b"\xa5" * 5, turn + 1 + (got == fpdu.SEND)), "Send")
         equal([(c.wr, c.status) for c in conn.poll(4)], [(n, SUCCESS) for n in (1, 2, 3, 4)], "completions")
         conn.none(100)
-        # the RTR Read counts for ORD only until it is answered
+        # after its Response, an RTR Read does not count for ORD any more
         conn.post("read", wr=9, sge="%d:0:4" % conn.mr, stag=5, raddr=77)
         (seg,) = conn.peer.message(fpdu.READ_REQ)
         equal(seg.msn, 2 if got == fpdu.READ_REQ else 1, "MSN of a Read")
@@ -142,7 +145,7 @@ def reply_fits(t):
         check(got["ird"] >= reply[1], "IRD below the responder's ORD:", got, reply)
         equal(got["ord"], want[1], "ORD for %s" % (reply,))
         check(want[0] is None or got["ird"] == want[0], "IRD for %s" % (reply,), got)
-    # the device uses the negotiated ORD: with ORD 1 the second Read waits for the first Response
+    # the device obeys the negotiated ORD: with ORD 1, the second Read waits for the first Response
     conn = t.active(ulp=ulp, server=server, word=mpa.enh(1, 4, 1, 0, 1, 0))
     conn.post("read", n=2, sge="%d:0:4" % conn.mr, stag=5, raddr=77)
     sink, at, size, _, _ = conn.peer.segment().read_request()
@@ -166,8 +169,9 @@ def reply_any_depth(t):
 
 def unfit(t, code, ulp, server, **reply):
     """
-    A Reply that the initiator can't accept: Terminate without headers, then FIN; the ULP gets an
-    error.
+    The peer sends a Reply that the initiator can't accept (reply: arguments of Peer.accept()).
+    Checks that the device sends a Terminate with this code and without headers, and then FIN, and
+    that the ULP gets an error. Returns the connection.
     """
     conn = t.request(ulp=ulp, server=server)
     conn.peer.accept(**reply)
@@ -185,7 +189,7 @@ def too_deep(t):
     server = t.server()
     for ord_ in (129, 200, mpa.ANY_DEPTH - 1):
         unfit(t, (2, 0, 6), ulp, server, word=mpa.enh(4, ord_, 1, 0, 1, 0))
-    # a marker comes before the Terminate, if the peer asks for markers
+    # if the peer asks for markers, a marker is in front of the Terminate
     conn = unfit(t, (2, 0, 6), ulp, server, word=mpa.enh(4, 129, 1, 0, 1, 0), flags=mpa.M | mpa.C)
     equal(bytes(conn.peer.received[:4]), bytes(4), "the marker")
 
@@ -196,7 +200,7 @@ def no_kind(t):
     ulp, server = t.ulp(), t.server()
     unfit(t, (2, 0, 7), ulp, server, word=mpa.enh(4, 4, 1, 0, 0, 0))
     unfit(t, (2, 0, 7), ulp, server, word=mpa.enh(0, 4, 1, 0, 0, 1))
-    # with IRD 0, the device takes the Send, if the Reply offers a Send
+    # with IRD 0, the device sends a Send as RTR, if the Reply offers a Send
     equal(t.active(ulp=ulp, server=server, word=mpa.enh(0, 4, 1, 1, 0, 1)).rtr.opcode, fpdu.SEND, "RTR message")
 
 
@@ -205,7 +209,7 @@ def cannot_go_on(t):
     """
     An enhanced Reply with more private data than rdma_cm takes: Terminate 2/0/05, then the device sends FIN
 
-    After such a plain Reply the device sends FIN only.
+    After a plain Reply with too much private data, the device sends only FIN.
     """
     ulp, server = t.ulp(), t.server()
     for size in (256, 508):
@@ -240,7 +244,8 @@ def bad_replies(t):
     """
     An improper enhanced Reply: the device ends the connection without a further octet, the ULP gets CONNECT_ERROR
 
-    The Reply is too short for the enhanced word or too long, has another revision, or a wrong key.
+    The Reply is too short for the enhanced word, is too long, has another revision, or has a wrong
+    key.
     """
     ulp, server = t.ulp(), t.server()
     word = mpa.enh(4, 4, 1, 0, 1, 0)
@@ -258,7 +263,8 @@ def old_responder(t):
     """
     A responder that closes at the enhanced Request gets a plain Request on a new connection, which it can answer
 
-    It accepts, rejects (REJECTED), or sends an enhanced Reply to the plain Request (CONNECT_ERROR).
+    On the new connection, the responder accepts (ESTABLISHED), rejects (REJECTED), or sends an
+    enhanced Reply to the plain Request (CONNECT_ERROR).
     """
     server = t.server()
 

@@ -16,14 +16,15 @@ MOST = mpa.ANY_DEPTH - 1
 
 
 def kinds(word):
-    """Bit A, and the kinds of ready-to-receive message, in an enhanced word."""
+    """Returns bit A and the set of the kinds of ready-to-receive message in an enhanced word, which
+    is given as two numbers."""
     first, second = word
     return (bool(first & 0x8000), {k for k, bit in zip(KINDS, (first & 0x4000, second & 0x8000, second & 0x4000))
                                    if bit})
 
 
 def depths(word):
-    """IRD and ORD."""
+    """Returns IRD and ORD in an enhanced word, which is given as two numbers."""
     return tuple(w & mpa.ANY_DEPTH for w in word)
 
 
@@ -47,7 +48,7 @@ def data_behind_word(t):
     for size, back in ((0, 0), (1, 196), (7, 3), (200, 1), (255, 1)):
         data = t.rng.randbytes(size)
         conn = t.passive(ulp=ulp, listener=listener, word=(4, 4), pd=data, data=bytes([back]) * back)
-        # rdma_cm appends zeros
+        # rdma_cm appends zeros to the private data
         equal(conn.event["data"][:size], data, "data in the event")
         check(not any(conn.event["data"][size:]), "octets after the private data:", conn.event["data"])
         equal(conn.reply.rev, 2, "revision")
@@ -69,8 +70,8 @@ def bad_enhanced_frames(t):
         peer = t.connect(listener[1])
         peer.send(octets)
         peer.expect_end()
-    # a new listener: if the last frame arrives in two parts, the old listener may have got a good
-    # Request
+    # use a new listener: the last frame is a good Request with one more octet; if this octet
+    # arrived later, the old listener has got a Request
     t.passive(ulp=ulp, word=(4, 4), flags=mpa.C | mpa.R | 0x0F).alive()
 
 
@@ -145,7 +146,7 @@ def any_depth(t):
     """
     0x3FFF as IRD or ORD of the Request: the Reply has 0x3FFF in the opposite field
 
-    The queue pair keeps its own value there. Each field alone, and both.
+    The queue pair keeps its own value for this depth. Tests each field alone, and both.
     """
     ulp = t.ulp()
     listener = t.listener(ulp)
@@ -194,7 +195,7 @@ def reply_kinds(t):
 
 
 def ready(conn, kind):
-    """Sends the peer's ready-to-receive message."""
+    """Sends a ready-to-receive message of this kind ("send", "write" or "read") from the peer."""
     if kind == "read":
         equal(conn.peer.read(1, 0, 0), b"", "Read of nothing")
     elif kind == "write":
@@ -219,7 +220,7 @@ def rtr_send(t):
     """
     A zero-length Send as RTR takes an MSN, but no receive of the ULP, and has no completion
 
-    The initiator offers no other kind.
+    In this test, the initiator offers no other kind of RTR.
     """
     ulp = t.ulp()
     conn = t.passive(ulp=ulp, word=mpa.enh(4, 4, 1, 1, 0, 0), first=False, recvs=2)
@@ -263,7 +264,7 @@ def rtr_read(t):
     """
     A zero-length Read as RTR has MSN 1 of queue 1, the next Read has MSN 2; MSN 1 again: Terminate 1/2/03
 
-    IRD is 1, so the peer sends one Read at a time.
+    In this test IRD is 1, so the peer sends one Read at a time.
     """
     conn = t.passive(word=mpa.enh(4, 1, 1, 0, 0, 1), ird=1, first=False)
     equal(depths(conn.reply.words())[0], 1, "IRD")
@@ -304,7 +305,7 @@ def reject_enhanced_words(t):
     """
     The reject of an enhanced Request is enhanced, with A as in the Request, and the ULP's private data
 
-    0x3FFF in one depth of the Request is answered by 0x3FFF in the opposite depth.
+    If a depth of the Request is 0x3FFF, the opposite depth of the reject is 0x3FFF.
     """
     ulp = t.ulp()
     listener = t.listener(ulp)

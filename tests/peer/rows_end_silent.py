@@ -12,7 +12,7 @@ from ulp import ERR, FLUSH, SUCCESS
 
 def lost(conn, n):
     """
-    Expects the ULP's event DISCONNECTED, and the completions of its n posts, the last one
+    Checks that the ULP gets DISCONNECTED, and that its n work requests complete, the last of them
     flushed.
     """
     conn.ulp.event(id=conn.id, want="DISCONNECTED")
@@ -23,8 +23,8 @@ def lost(conn, n):
 
 def more_than_fits(t, times):
     """
-    A connection whose peer reads nothing, with more Sends posted than the buffers on the way can
-    hold.
+    Returns a connection whose peer reads nothing. The device has posted "times" Sends of 64 KiB,
+    which are more than the buffers on the path can take.
     """
     conn = t.passive()
     conn.peer.slow()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 7306: atomic operations (Immediate Data: rows_ext_imm.py; the requester: rows_ext_req.py)."""
+"""RFC 7306: atomic operations that the peer requests. rows_ext_req.py tests operations that the
+device requests, and rows_ext_imm.py tests Immediate Data."""
 import errno
 import sys
 
@@ -21,23 +22,25 @@ ONES = 0x0101010101010101
 
 
 def atomics(t, **how):
-    """Makes a connection; the device is the responder, and its region permits atomic operations."""
+    """Returns a connection on which the device is the responder, and the region permits atomic
+    operations. how: arguments of t.passive()."""
     return t.passive(access="lwra", **how)
 
 
 def word(conn, at=0):
-    """Returns 8 octets of the memory as a number in the device's byte order."""
+    """Returns the 8 octets at offset "at" of the memory, as a number in the device's byte order."""
     return int.from_bytes(conn.memory(at, 8), sys.byteorder)
 
 
 def put_word(conn, value, at=0):
-    """Stores this number in the memory, in the device's byte order."""
+    """Stores this number at offset "at" of the memory, in the device's byte order."""
     conn.ulp.set(mr=conn.mr, off=at, data=value.to_bytes(8, sys.byteorder))
 
 
 def response(conn, ident, msn=None):
     """
-    Expects an Atomic Response with the identifier ident as the next segment; returns its value.
+    Checks that the next segment is an Atomic Response with the Original Request Identifier ident;
+    returns its value.
     """
     seg = conn.peer.segment()
     equal((seg.opcode, seg.queue, seg.tagged, seg.last, seg.offset, seg.stag), (fpdu.ATOMIC_RESP, 3, False, True, 0, 0),
@@ -49,7 +52,7 @@ def response(conn, ident, msn=None):
 
 
 def do(conn, op, data, mask=0, compare=0, compare_mask=ALL_ONES, at=0, ident=5, **how):
-    """The peer requests an atomic operation; returns the old value, from the Response."""
+    """Lets the peer request an atomic operation; returns the old value, which the Response has."""
     conn.peer.put(fpdu.atomic(conn.peer.next(1), op, ident, conn.stag, conn.addr + at, data, mask, compare, compare_mask,
                               **how))
     return response(conn, ident)
@@ -76,8 +79,8 @@ def fetch_add(t):
 
 def field_sum(old, add, mask):
     """
-    Adds bit by bit, as in RFC 7306 5.1.1: a bit that is set in the mask gives no carry to the next
-    bit.
+    Returns the sum of old and add, computed bit by bit as in RFC 7306 5.1.1: there is no carry from
+    a bit that is set in the mask to the next bit.
     """
     out = carry = 0
     for bit in range(64):
@@ -101,7 +104,7 @@ def cmp_swap(t):
         equal(word(conn), want, "value after")
     for turn in range(40):
         old, other, swap, mask, compare_mask = (t.rng.getrandbits(64) for _ in range(5))
-        # half of the comparisons succeed under the mask
+        # in every second turn, the masked comparison succeeds
         compare = old & compare_mask | other & ~compare_mask if turn % 2 else other
         hit = not (old ^ compare) & compare_mask
         put_word(conn, old)
@@ -131,7 +134,7 @@ def responses(t):
     idents = [0, 0xFFFFFFFF, 7, 7, 1 << 31] + [t.rng.getrandbits(32) for _ in range(20)]
     for turn, ident in enumerate(idents):
         if turn % 3 == 0:
-            # Read Requests share the MSNs of queue 1, but their Responses take no MSN of queue 3
+            # a Read Request uses an MSN of queue 1, too; but its Response uses no MSN of queue 3
             conn.alive()
         conn.peer.put(fpdu.atomic(conn.peer.next(1), FETCH_ADD, ident, conn.stag, conn.addr, 1))
         equal(response(conn, ident, turn + 1), turn, "value")
@@ -165,9 +168,9 @@ def atomic_alignment(t):
     """
     An atomic operation on unaligned memory: Terminate 0/2/07 with the DDP header, memory is unchanged
 
-    The same holds for regions whose tagged offsets are not addresses. In every region that a
-    program can register, an offset and its address have the same last three bits, so the device
-    may check either.
+    The same is true for regions whose tagged offsets are not addresses. In every region that a
+    program can register, a tagged offset and its address have the same last three bits. So the
+    device may check the alignment of the tagged offset or of the address.
     """
     ulp = t.ulp()
     for at in range(1, 8):
@@ -176,7 +179,7 @@ def atomic_alignment(t):
                 continue
             refused(t, (0, 2, 7), lambda c, a=at, o=op: fpdu.atomic(1, o, 5, c.stag, c.addr + a, 1, ALL_ONES, 0, 0), ulp,
                     access="lwra")
-    # regions whose offsets are not addresses
+    # regions whose tagged offsets are not addresses
     for iova in (0, 1 << 40, 1 << 63):
         conn = atomics(t, ulp=ulp)
         put_word(conn, 41, 16)
@@ -198,7 +201,7 @@ def access(t):
     """
     An atomic operation with a bad STag, domain, wrap, range or right: Terminate 0/1/00, 03, 04, 01, 02
 
-    The Terminate has the DDP header and no other; memory is unchanged.
+    The Terminate has the DDP header, and no RDMAP header; memory is unchanged.
     """
     ulp = t.ulp()
     other = atomics(t, ulp=ulp)
@@ -262,7 +265,7 @@ def in_order(t):
     """
     As many Reads and atomic operations as IRD, in one TCP write, are processed and answered in order
 
-    Each of them sees the results of those before it.
+    Each operation sees the results of the operations before it.
     """
     conn = atomics(t, word=(4, 6), ird=6)
     equal(conn.reply.words()[0] & 0x3FFF, 6, "IRD")
@@ -275,7 +278,7 @@ def in_order(t):
             ulpdus.append(fpdu.atomic(conn.peer.next(1), FETCH_ADD, n, conn.stag, conn.addr, 1))
         conn.peer.put(*ulpdus)
         for n in range(3):
-            # the Read may return a newer value, but no older one
+            # a Read may return the value after later atomic operations, but not an older value
             seen = int.from_bytes(conn.peer.read_response(77, n * 8), sys.byteorder)
             check(base + n <= seen <= base + 3, "read %d, atomics before: %d" % (seen, base + n))
             equal(response(conn, n), base + n, "value")

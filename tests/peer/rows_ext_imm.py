@@ -12,7 +12,8 @@ def immediates_sent(t):
     """
     The device sends Immediate Data as 8 octets in queue 0, with MSNs that Sends share
 
-    The first four octets are the ULP's, the others are zero; SE is sent where the ULP asks for it.
+    The first four octets are the ULP's immediate data, the others are zero. A message has the
+    Solicited Event bit if the ULP asks for it.
     """
     conn = t.passive()
     conn.post("send", wr=1, sge="%d:0:5" % conn.mr)
@@ -104,7 +105,7 @@ def immediates_in_order(t):
         conn.peer.put(fpdu.immediate(conn.peer.next(0), (turn + 1000).to_bytes(4, "big") + bytes(4)))
         wanted.append((WC_RECV, 0, turn + 1000))
         got = conn.poll(3)
-        # this check follows the completion at once: the Write must be in memory by then
+        # check at once: when the Immediate Data completes, the Write must already be in memory
         equal(conn.memory(turn * 5, len(data)), data, "the Write before Immediate Data")
         for wc, (opcode, size, imm) in zip(got, wanted[-3:]):
             equal((wc.status, wc.opcode, wc.len), (SUCCESS, opcode, size), "completion")

@@ -12,7 +12,8 @@ from ulp import FLUSH, LOC_LEN_ERR, LOC_PROT_ERR, REM_OP_ERR, SUCCESS, WC_CAS, W
 
 
 def request(conn):
-    """Expects an Atomic Request as the next segment; returns it and its fields."""
+    """Checks that the next segment is an Atomic Request; returns the segment and a tuple of its
+    fields."""
     seg = conn.peer.segment()
     equal((seg.opcode, seg.queue, seg.last, seg.offset, seg.stag), (fpdu.ATOMIC_REQ, 1, True, 0, 0), "Atomic Request")
     equal(len(seg.data), 52, "size of an Atomic Request")
@@ -20,12 +21,13 @@ def request(conn):
 
 
 def answer(conn, ident, value, **how):
-    """The peer sends the Atomic Response."""
+    """Sends an Atomic Response from the peer; ident: the Original Request Identifier."""
     conn.peer.put(fpdu.atomic_response(conn.peer.next(3), ident, value, **how))
 
 
 def sink(conn, at=0):
-    """Returns the 8 octets of the sink, as a number in the device's byte order."""
+    """Returns the 8 octets at offset "at" of the memory, into which the device puts the old value,
+    as a number in the device's byte order."""
     return int.from_bytes(conn.memory(at, 8), sys.byteorder)
 
 
@@ -104,8 +106,9 @@ def ord_is_kept(t):
 
 def wrong(t, ulp, code, bad, op="fadd"):
     """
-    Checks that the device answers the segment bad(identifier), sent as a Response, with a
-    Terminate.
+    Checks that the device answers the ULPDU bad(identifier), which the peer sends as a Response,
+    with a Terminate (code: layer, type, code). op: the operation that the device has requested:
+    "fadd", "read", or None; identifier: the Request Identifier of "fadd", else 0.
     """
     conn = t.passive(ulp=ulp)
     ident = 0
@@ -129,7 +132,7 @@ def bad_responses(t):
     """
     An Atomic Response that was not requested, or that has a wrong field, gets a Terminate; nothing is placed
 
-    Wrong MSN, identifier, length, MO, L bit, DDP or RDMAP version, or queue.
+    Tests a wrong MSN, identifier, length, MO, L bit, DDP version, RDMAP version, and queue.
     """
     ulp = t.ulp()
     make = fpdu.atomic_response

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5044: startup frames, FPDUs, markers, CRC, teardown."""
+"""RFC 5044: FPDUs, CRC, and streams that are cut at any octet. Other rows of RFC 5044 are in
+rows_mpa_*.py."""
 import os
 import tempfile
 import time
@@ -23,7 +24,7 @@ def request_key(t):
     """
     A Request with a wrong octet in its key, or with a Reply's key: the device closes and sends nothing
 
-    The device does not wait for the rest of a Request whose first octets are wrong.
+    If the first octets of a Request are wrong, the device does not wait for the other octets.
     """
     ulp = t.ulp()
     _, port = t.listener(ulp)
@@ -40,7 +41,7 @@ def request_key(t):
         silent, peer = t.connect(port), t.connect(port)
         peer.send(octets)
         peer.expect_end()
-        # a device that waits would end the older connection first
+        # a device that closes only because of its time limit would end the older connection first
         silent.expect_silence(0.05)
 
 
@@ -58,7 +59,8 @@ def crc_mismatch(t):
     """One wrong bit in length, header, payload or CRC: Terminate 2/0/02, FIN, nothing placed or delivered"""
     good = fpdu.fpdu(fpdu.tagged(fpdu.WRITE, 0, 0, b"12345"))
     ulp = t.ulp()
-    # of the length, only the lowest bit is wrong: else the device would wait for a longer FPDU
+    # in the length, only the lowest bit may be wrong: with other bits, the device would wait for a
+    # longer FPDU
     for bit in [8] + list(range(16, len(good) * 8, 37)):
         conn = t.passive(ulp=ulp)
         octets = bytearray(conn.peer.frame(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"12345")))

@@ -29,8 +29,8 @@ def crc_pairs(t):
                 crc = bool(own | flags)
                 equal((conn.peer.tx.crc, conn.peer.rx.crc), (crc, crc), "the peer's use")
                 for wr, size in enumerate((1, 2, 3, 4, 5000)):
-                    # the peer checks at each FPDU that the CRC field exists, and is right if CRC is
-                    # in use
+                    # message() checks each FPDU: it must have a CRC field, and, if CRC is in use,
+                    # the right CRC
                     conn.post("send", wr=wr, sge="%d:0:%d" % (conn.mr, size))
                     equal(sum(len(seg.data) for seg in conn.peer.message()), size, "size sent")
                 conn.poll(5)
@@ -52,8 +52,9 @@ def crc_required(t):
     """
     The link requires CRC, and a plain or enhanced Request declines it: Reply with R=1, then FIN
 
-    A plain Reply that declines it: FIN, and CONNECT_ERROR; a reject that declines it: REJECTED. Peers with C=1 are
-    served. (An enhanced Reply: crc_declined_enhanced.)
+    After a plain Reply that declines CRC, the device sends FIN, and the ULP gets CONNECT_ERROR;
+    after a reject that declines CRC, the ULP gets REJECTED. Connections with peers that use CRC
+    work. The test crc_declined_enhanced has an enhanced Reply that declines CRC.
     """
     t.setting("crc", "required")
     ulp, server = t.ulp(), t.server()
@@ -141,7 +142,8 @@ def last_octet(t):
 def half_close(t):
     """The peer sends FIN: its last Send is delivered, the ULP is told, the device's Sends arrive, then FIN"""
     ulp = t.ulp()
-    # these Sends complete before the peer reads, because its window has room for all three
+    # the device's Sends complete before the peer reads, because the peer's window is large enough
+    # for all three Sends
     for size in (0, 100, 20000):
         conn = t.passive(ulp=ulp)
         for wr in range(3):
@@ -176,7 +178,7 @@ def own_close(t):
 def cut_off(t):
     """RST or FIN before or within an FPDU: the ULP is told, its receives are flushed, nothing is delivered"""
     ulp = t.ulp()
-    # TCP does not repeat a lost RST
+    # TCP does not retransmit a lost RST
     ends = ("rst", "fin") if t.place.lossless else ("fin",)
     for make in (t.passive, t.active):
         for end in ends:

@@ -13,17 +13,18 @@ from peer import Peer
 from rows import row
 from ulp import SUCCESS
 
-# Where an FPDU begins (modulo 512), octets of a Send's payload, and the markers that must be in
-# the FPDU, as (distance from its first octet, FPDUPTR)
+# Cases of an FPDU with a Send: the position of its first octet in the stream (modulo 512), the
+# number of payload octets, and the markers that the FPDU must have, as (offset in the FPDU,
+# FPDUPTR)
 CASES = (
-    (508, 24, [(4, 0x0004)]),       # in the DDP header
-    (492, 24, [(20, 0x0014)]),      # at the end of the DDP header
-    (484, 24, [(28, 0x001C)]),      # in the payload
-    (472, 23, [(40, 0x0028)]),      # before the word that has the pad
-    (468, 23, [(44, 0x002C)]),      # between pad and CRC
-    (468, 24, [(44, 0x002C)]),      # between data and CRC
-    (464, 24, []),                  # the CRC ends where a marker is due
-    (0, 24, [(0, 0)]),              # the marker before ULPDU_Length belongs to the FPDU
+    (508, 24, [(4, 0x0004)]),       # a marker in the DDP header
+    (492, 24, [(20, 0x0014)]),      # a marker at the end of the DDP header
+    (484, 24, [(28, 0x001C)]),      # a marker in the payload
+    (472, 23, [(40, 0x0028)]),      # a marker before the 4 octets with the pad
+    (468, 23, [(44, 0x002C)]),      # a marker between pad and CRC
+    (468, 24, [(44, 0x002C)]),      # a marker between payload and CRC
+    (464, 24, []),                  # the CRC ends at the place of the next marker
+    (0, 24, [(0, 0)]),              # the marker before ULPDU_Length is a part of the FPDU
     (0, 1178, [(0, 0), (512, 0x01FC), (1024, 0x03FC)]),
     (492, 1200, [(20, 0x0014), (532, 0x0214), (1044, 0x0414)]),
 )
@@ -31,8 +32,8 @@ CASES = (
 
 def size_to(pos, target):
     """
-    Returns how many payload octets make a Write that begins at pos end at target (modulo 512); None
-    if no number does.
+    Returns a number of payload octets with which the FPDU of a Write that begins at pos ends at
+    target (modulo 512). Returns None if there is no such number.
     """
     for size in range(0, 1024, 4):
         framer = Framer(True, False, pos)
@@ -43,14 +44,14 @@ def size_to(pos, target):
 
 
 def send_to(conn, target):
-    """The peer sends Writes until its next FPDU begins at target."""
+    """Lets the peer send Writes until its next FPDU begins at target (modulo 512)."""
     while (conn.peer.tx.pos - target) % MARKER_GAP:
         size = size_to(conn.peer.tx.pos, target)
         conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, bytes(20 if size is None else size)))
 
 
 def sent_to(conn, target):
-    """The device sends Writes until its next FPDU begins at target."""
+    """Lets the device send Writes until its next FPDU begins at target (modulo 512)."""
     while (conn.peer.rx.pos - target) % MARKER_GAP:
         size = size_to(conn.peer.rx.pos, target)
         size = 20 if size is None else size
@@ -74,7 +75,8 @@ def markers_sent(t):
             conn.peer.expect_silence(0.3)
             equal(bytes(conn.peer.rx.held), b"", "octets after the FPDU")
     for begin in range(0, MARKER_GAP, 4):
-        # no FPDU ends 4 octets after the beginning of a marker, because the CRC is there
+        # not 4: no FPDU ends 4 octets after the beginning of a marker, because the CRC follows
+        # there
         if begin != 4:
             sent_to(conn, begin)
             conn.post("send", wr=1, sge="%d:0:%d" % (conn.mr, begin % 16 + 1), flags="u")
@@ -189,7 +191,8 @@ def markers_wrong(t):
 
 
 def near_the_top(t, port, seq):
-    """Connects a peer to a port; its TCP sequence numbers begin at seq."""
+    """Connects to a port of the device's side; the peer's TCP sequence numbers begin at seq.
+    Returns the Peer."""
     if t.place.path == "proxy":
         raise Skip("the proxy has its own sequence numbers")
     sock = t.keep(patience.Socket(socket.AF_INET6 if ":" in t.place.there else socket.AF_INET))

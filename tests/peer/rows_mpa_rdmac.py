@@ -13,8 +13,8 @@ OLD = {"dv": 0, "rv": 0}        # an RDMAC peer uses version 0 of DDP and RDMAP
 
 def moves(conn):
     """
-    A Send and a Read in each direction; segment() checks version, markers and CRC of what the
-    device sends.
+    Checks that a Send and a Read work in each direction. segment() checks version, markers and CRC
+    of the segments that the device sends.
     """
     peer = conn.peer
     conn.post("send", wr=100, sge="%d:0:3000" % conn.mr)
@@ -58,7 +58,7 @@ def rdmac_refused(t):
     """
     A permissive responder rejects a Request of revision 0 without markers (Reply of revision 1, then FIN)
 
-    It serves peers of revisions 1 and 2 as any other responder does.
+    The permissive responder accepts Requests of revisions 1 and 2, as any other responder does.
     """
     t.setting("rdmac_permissive", "on")
     ulp = t.ulp()
@@ -80,8 +80,9 @@ def rdmac_responder(t):
     """
     A permissive initiator sends a Request of revision 1; after a Reply of revision 0 it uses CRC, markers, version 0
 
-    After a Reply of revision 1 it uses version 1. After a reject of revision 0 the ULP gets REJECTED. After a Reply of
-    revision 0 without markers it gets CONNECT_ERROR, and the device sends FIN.
+    After a Reply of revision 1, the initiator uses version 1. After a reject of revision 0, the ULP
+    gets REJECTED. After a Reply of revision 0 without markers, the ULP gets CONNECT_ERROR, and the
+    device sends FIN.
     """
     t.setting("rdmac_permissive", "on")
     ulp, server = t.ulp(), t.server()

@@ -13,7 +13,7 @@ from rows import row, stated
 from rows_empa_ini import no_more
 from ulp import FLUSH, SUCCESS
 
-PD_MAX = 255    # the kernel's interface can pass no more octets of private data than this
+PD_MAX = 255    # the largest number of octets of private data that the kernel's interface can pass
 
 
 @row("MPA-54", "MPA-59", "MPA-73", "MPA-76", "MPA-78", "MPA-91")
@@ -130,7 +130,7 @@ def private_data(t):
         other = conn.peer.other
         equal(other.pd_len, size + 4 * other.enhanced, "PD_Length of a Request")
         equal(other.pd[4 * other.enhanced:], data, "private data of a Request sent")
-        # the first FPDU comes with the Reply: the device must not read its octets as private data
+        # the first FPDU arrives with the Reply: the device must not take the FPDU as private data
         conn.peer.accept(pd=data, more=fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, 1, b"first")))
         event = ulp.event(id=conn.id, want="ESTABLISHED")
         equal(event["data"][:size], data, "private data of a Reply")
@@ -153,7 +153,7 @@ def improper_length(t):
     """
     PD_Length above 512, less than the octets sent, or more and then FIN: the device closes and sends nothing
 
-    If the device is the initiator, a Reply with PD_Length above 512 causes CONNECT_ERROR.
+    After a Reply with PD_Length above 512, the ULP of the initiator gets CONNECT_ERROR.
     """
     ulp = t.ulp()
     number, port = t.listener(ulp)
@@ -187,7 +187,7 @@ def at_once(t):
         peer.request(word=(4, 4) if turn % 2 else None)
         conn = Conn(peer, ulp, ulp.event(id=number, want="CONNECT_REQUEST")["new"])
         t.equip(conn, recvs=1)
-        # the ULP may still be within its call when the peer has the Reply
+        # accept() runs in a thread: it may not have returned when the Reply arrives at the peer
         accept = threading.Thread(target=ulp.accept_or_not, kwargs={"id": conn.id, "ird": 4, "ord": 4}, daemon=True)
         accept.start()
         peer.reply()
@@ -246,21 +246,20 @@ def patience(t):
     """
     Peers that are silent or send octets slowly during startup: the device sends nothing, and closes on timeout
 
-    Meanwhile the same listener serves other peers.
+    At the same time, the listener accepts the connections of other peers.
     """
     ulp = t.ulp()
     number, port = t.listener(ulp)
     silent, slow = t.connect(port), t.connect(port)
     halfway = t.connect(port)
     halfway.send(mpa.frame(mpa.REQ, mpa.C, 1, b"", 100))
-    # fewer than the number of silent connections at which the device ends the oldest one
-    # (half_open)
+    # 100 silent connections: not so many that the device ends the oldest of them (test half_open)
     crowd = [t.peer(connect((t.place.there, port))) for _ in range(100)]
     conn, mute = t.request(ulp=ulp), t.request(ulp=ulp)
 
     def trickle(peer, octets):
-        # the limit for the whole frame is 60 s: a device that restarts its timer at each octet
-        # waits longer
+        # the whole frame would take 60 s, which is longer than the device's time limit for startup;
+        # a device that restarted its timer at each octet would wait longer than this test
         try:
             for octet in octets:
                 peer.send(bytes([octet]))
@@ -285,8 +284,8 @@ def revisions(t):
     """
     A Request of an unknown revision: the device closes; of revision 0: Reply of revision 1 with R=1, then FIN
 
-    Requests of revisions 1 and 2 are accepted. After a Reply of revision 0 (then FIN) or of an unknown
-    revision, the ULP gets CONNECT_ERROR.
+    The device accepts Requests of revisions 1 and 2. After a Reply of revision 0 or of an unknown
+    revision, the ULP gets CONNECT_ERROR; after revision 0 the device sends FIN.
     """
     ulp = t.ulp()
     number, port = t.listener(ulp)
@@ -344,7 +343,7 @@ def ends_in_startup(t):
             getattr(peer, end)()
             if end == "fin":
                 peer.expect_end()
-        # while the ULP has not answered yet
+        # the end arrives before the ULP has answered the Request
         peer = t.connect(port)
         peer.request()
         event = ulp.event(id=number, want="CONNECT_REQUEST")
@@ -353,7 +352,7 @@ def ends_in_startup(t):
         t.equip(conn)
         time.sleep(0.2)
         check(ulp.fails("accept", id=conn.id), "errno")
-    # while the initiator waits for the rest of the Reply
+    # the end arrives while the initiator waits for the other octets of the Reply
     server = t.server()
     for end in ("fin", "rst"):
         conn = t.request(ulp=ulp, server=server)
@@ -363,9 +362,8 @@ def ends_in_startup(t):
             ulp.event(id=conn.id, want="REJECTED")
             no_more(server)
             continue
-        # a RST may discard octets that came before it, and a responder that knows only revision 1
-        # may end without a
-        # Reply: the device may connect again
+        # A RST may discard the octets before it. Then the device has received nothing, takes the
+        # peer for a responder that knows only revision 1, and may connect again.
         server[0].settimeout(2)
         try:
             again = server[0].accept()[0]
@@ -373,7 +371,7 @@ def ends_in_startup(t):
             again.close()
         except TimeoutError:
             pass
-        # a lost RST is not sent again: then the connect times out
+        # TCP does not retransmit a lost RST: then the connect times out (UNREACHABLE)
         ulp.event(id=conn.id, want=("REJECTED", "CONNECT_ERROR") + (() if t.place.lossless else ("UNREACHABLE",)))
 
 

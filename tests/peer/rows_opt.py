@@ -27,21 +27,24 @@ LEAST, MOST = 128, 64768
 
 def mulpdu(emss, markers=False):
     """
-    Returns the MULPDU for an EMSS, as RFC 5044 4.5 defines it; markers: whether there are markers.
+    Returns the MULPDU for an EMSS, as RFC 5044 4.5 defines it; markers: whether the stream has
+    markers.
     """
     size = emss - (6 + emss % 4 + (4 * -(-emss // 512) if markers else 0))
     return min(max(size, LEAST), MOST)
 
 
 def emss_of(peer):
-    """The device's EMSS: the peer's advertised MSS (tcpi_advmss), less timestamps."""
+    """Returns the device's EMSS. This is the peer's tcpi_advmss: the MSS that the peer advertises,
+    minus the timestamp option."""
     return struct.unpack("=I", peer.sock.getsockopt(socket.IPPROTO_TCP, 11, 104)[84:88])[0]
 
 
 def roomy(t, ulp, flags=mpa.C, mss=None, listener=None, first=True, **how):
     """
-    Makes a connection as t.passive() does; its peer advertises mss (None: TCP's choice) and has a
-    large window. first: the peer sends the first FPDU. how: arguments of t.equip().
+    Makes a connection whose responder is the device, and whose peer has a large window and
+    advertises mss (None: the MSS that TCP chooses); returns its Conn. listener: the result of
+    t.listener(), if it exists; first: the peer sends the first FPDU; how: arguments of t.equip().
     """
     number, port = listener or t.listener(ulp)
     if t.place.path == "proxy" or not t.place.lossless:
@@ -81,7 +84,8 @@ def full_segments(t):
 
 
 def one_message(t, ulp, listener, flags, mss):
-    """Makes the device send a long message; returns a function that checks the TCP segments."""
+    """Makes the device send a long message. Returns the function for undisturbed() that checks the
+    TCP segments."""
     conn = roomy(t, ulp, flags, mss, listener)
     emss = emss_of(conn.peer)
     want = mulpdu(emss, flags & mpa.M)
@@ -97,10 +101,11 @@ def one_message(t, ulp, listener, flags, mss):
 
 def undisturbed(t, ulp, exchange, *args):
     """
-    Repeats an exchange until TCP retransmits nothing during it, then checks its segments. After a
-    retransmission, a D-SACK option makes the next segments shorter, and FPDUs that were made before
-    are longer than these segments (RFC 5044 5.1). exchange(t, ulp, listener, *args) returns the
-    function that checks the segments.
+    Repeats an exchange of messages until TCP retransmits nothing during the exchange, and then
+    checks its segments. (After a retransmission, a D-SACK option makes the next segments shorter,
+    so FPDUs that were made before are longer than these segments, RFC 5044 5.1.) exchange(t, ulp,
+    listener, *args) returns a function f(stream.Connection, packets of the device), which checks
+    the segments.
     """
     for _ in range(10):
         listener = t.listener(ulp)
@@ -121,7 +126,8 @@ def undisturbed(t, ulp, exchange, *args):
 
 def mtu_of(t, run, name, mtu):
     """
-    Changes the MTU of an interface until the end of the test. run: starts a command on its side.
+    Changes the MTU of the interface name until the end of the test. run: a function that runs a
+    command on the side of this interface.
     """
     shown = run("ip", "-j", "link", "show", name, capture_output=True, text=True).stdout
     was = json.loads(shown)[0]["mtu"]
@@ -149,8 +155,8 @@ def long_segments(t):
             equal(sum(len(seg.data) for seg in segs), 1 << 20, "size")
             most = max(len(seg.ulpdu) for seg in segs)
             check(most <= MOST, "a ULPDU of %d" % most)
-        # TCP sends at most half of the largest window seen as one segment; this half may be below
-        # the MTU
+        # TCP sends at most half of the largest window that the peer has advertised as one segment;
+        # this may be less than the MTU
         check(most > 16000, "the longest ULPDU:", most)
 
 
@@ -171,8 +177,8 @@ def tiny_segments(t):
 
 def mixed(t, ulp, listener, flags=mpa.C, before=None):
     """
-    Posts messages of many sizes, which wait for the peer's first FPDU; returns their DDP Segments.
-    before: a function to call when there is a connection.
+    Makes the device send messages of many sizes at once: they wait for the peer's first FPDU.
+    Returns their DDP Segments. before: a function that runs after the connection is established.
     """
     conn = roomy(t, ulp, flags, listener=listener, first=False, swr=256, depth=600)
     if before:
@@ -206,7 +212,7 @@ def segments_aligned(t):
 
 
 def many_messages(t, ulp, listener, flags):
-    """Runs mixed(); returns a function that checks the TCP segments."""
+    """Runs mixed(). Returns the function for undisturbed() that checks the TCP segments."""
     segs = mixed(t, ulp, listener, flags)
 
     def judge(seen, packets):
@@ -233,8 +239,8 @@ def sent_again(t):
         raise Skip("the loopback interface loses no packets")
     ulp = t.ulp()
     late, loss = 0, []
-    # a packet may be many segments that TCP sends as one, so there may be too few packets for a
-    # loss
+    # Repeat until a packet is lost: TCP may send many segments as one packet, and then the packets
+    # may be too few for a loss.
     for _ in range(10):
         listener = t.listener(ulp)
         capture = t.capture(listener[1])
@@ -248,20 +254,21 @@ def sent_again(t):
             break
     check(late, "no packet was lost")
     count, begin, _, _ = seen.responder.alignment()
-    # after the peer has reported missing octets, TCP may cut its queue in other places; octets that
-    # TCP gets later begin a new segment
+    # not all segments: after the peer has reported missing octets, TCP may cut the octets in its
+    # queue at other places; but octets that it gets later begin a new segment
     check(begin >= 0.7 * count, "of %d segments %d begin with an FPDU" % (count, begin), [
         (at, size) for at, size in seen.responder.flow.pieces if at >= seen.responder.start and at not in seen.responder.starts][:12])
 
 
 def device_interface(t):
-    """The name of the interface on the device's side."""
+    """Returns the name of the network interface on the device's side."""
     text = t.place.run("ip", "-o", "route", "get", t.place.here, capture_output=True, text=True).stdout
     return text.split(" dev ")[1].split()[0]
 
 
 def lossy(t, *words):
-    """Applies netem to the packets that the device's side sends, until the end of the test."""
+    """Applies netem with these options to the packets that the device's side sends, until the end
+    of the test. Returns an object whose close() removes netem."""
     name = device_interface(t)
     done = t.place.run("tc", "qdisc", "replace", "dev", name, "root", "netem", *words, capture_output=True)
     if done.returncode:
@@ -295,12 +302,12 @@ def mtu_changes(t):
                 for _ in range(4):
                     before, segs = segs, conn.peer.message(fpdu.SEND)
                     check(b"".join(seg.data for seg in segs) == data, "data, MTU %d" % value)
-            # the first FPDUs may still have been made for the old segments
+            # check only the last message: the device may have made the first FPDUs for the old MTU
             emss = full - (mtu - value)
             want = mulpdu(emss, flags & mpa.M)
             equal({len(seg.ulpdu) for seg in segs[1:-1]}, {want}, "ULPDUs, MTU %d" % value)
-            # the first FPDU has that size, or fills the room that the message before it left in its
-            # segment, except the room that is kept for a marker
+            # The first FPDU also has this size; or it fills the TCP segment in which the message
+            # before it ended, except octets that are reserved for a marker.
             left = emss - before[-1].size - segs[0].size
             most = 8 if flags & mpa.M else 4
             check(len(segs[0].ulpdu) == want or 0 <= left < most, "the first ULPDU, MTU %d:" % value, segs[0], left)
@@ -309,8 +316,8 @@ def mtu_changes(t):
 
 def arrivals(conn, rng):
     """
-    Yields ways to cut FPDUs into writes (whole, several, parts, unaligned, mixed): the pieces to
-    write, and the number of Sends in them.
+    Yields (pieces, number of Sends): FPDUs with Sends in pieces that the peer writes one after the
+    other. The pieces are whole FPDUs, several FPDUs, parts of an FPDU, or parts of several FPDUs.
     """
     def one(size):
         return conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, conn.peer.next(0), rng.randbytes(size)))
@@ -325,7 +332,7 @@ def arrivals(conn, rng):
 
 
 def arrive(t, conn, turns):
-    """The peer sends all arrivals() so many times; every Send must complete."""
+    """Lets the peer send all arrivals() "turns" times, and checks that every Send completes."""
     for _ in range(turns):
         wr = 0
         for pieces, count in arrivals(conn, t.rng):
@@ -365,7 +372,7 @@ def long_fpdus(t):
     """
     The device takes an FPDU of MTU size in single octets, and FPDUs longer than TCP's first receive buffer
 
-    The long ULPDUs have 64768 and 65535 octets; 65535 is the largest value of ULPDU_Length.
+    The long ULPDUs have 64768 and 65535 octets, the largest MULPDU and the largest ULPDU_Length.
     """
     conn = t.passive()
     conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, bytes(range(256)) * 6), sizes=1)
@@ -398,7 +405,8 @@ def alignment_counted(t):
         return [after[name] - before[name] for name in ("rx_fpdu", "rx_segs", "rx_aligned")]
 
     def expect(cuts, want, what):
-        # on a slow machine TCP may retransmit, because the acknowledgment is late
+        # up to three attempts, because TCP may retransmit on a slow machine, where an
+        # acknowledgment is late
         tries = [counted(cuts)]
         while want not in tries and len(tries) < 3:
             tries.append(counted(cuts))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5044 7.1.1: a reserved bit with which both ends agree on FPDUs longer than a segment."""
+"""RFC 5044 7.1.1: a reserved bit of the startup frames. By this bit, both ends agree on FPDUs that
+are longer than a TCP segment (setting large_fpdus)."""
 import fpdu
 import mpa
 from outcome import Skip, check, equal
@@ -11,8 +12,8 @@ SIZE = 30000
 
 def long_ones(t, conn):
     """
-    Moves data as a Read Response, a Send and a Write; returns whether an FPDU is longer than a
-    segment.
+    Makes the device send data in a Read Response, a Send and a Write. Returns whether an FPDU was
+    longer than a TCP segment.
     """
     data = t.rng.randbytes(SIZE)
     conn.ulp.set(mr=conn.mr, off=0, data=data)
@@ -26,7 +27,8 @@ def long_ones(t, conn):
 
 
 def short_segments(t):
-    """Skips unless segments are shorter than the messages, and are the device's own."""
+    """Skips the test unless TCP segments are shorter than the messages, and the peer receives the
+    segments that the device has sent."""
     if t.place.interface == "lo" or t.place.path == "proxy":
         raise Skip("segments are long, or the proxy makes them")
 

@@ -32,9 +32,9 @@ def reader(t, ulp=None, n=1, **how):
 
 def over(conn, count, layer, etype):
     """
-    Checks what follows a received Terminate with this layer and error type: no answer, the end of
-    the connection, the event, and all count posts complete in error. Returns {number of a Read:
-    status}.
+    Checks the effects of a Terminate with this layer and error type that the device has received:
+    the device sends no answer, ends the connection, raises the event, and completes all "count"
+    work requests with an error. Returns {wr_id of a Read: status}.
     """
     conn.peer.expect_end()
     reported(conn, layer, etype)
@@ -101,7 +101,7 @@ def term_without_receives(t):
     conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"begin", last=False))
     conn.peer.put(fpdu.terminate(1, 2, 6))
     equal(over(conn, 2, 1, 2), {100: FLUSH}, "status")
-    # the Response to the first of two Reads is whole, that to the second one is not
+    # the Response to the first of two Reads is complete, the Response to the second Read is not
     conn, requests = reader(t, ulp, 2, recvs=0)
     first, second = [struct.unpack(">IQ", request[18:30]) for request in requests]
     conn.peer.put(fpdu.tagged(fpdu.READ_RESP, *first, b"r" * 100),
@@ -214,9 +214,9 @@ def solicited(t):
 
 def answered(t, ulp, term, *make, n=1):
     """
-    Posts a Read of 100 octets (n=0: none). Each of make(conn, sink STag, sink offset) returns a
-    Response that the peer sends. Checks that the device answers the last one with the Terminate
-    term.
+    Lets the device post a Read of 100 octets (n=0: no Read). The peer sends the ULPDUs that the
+    functions make return; their arguments are the connection, the sink STag and the sink offset.
+    Checks that the device answers the last ULPDU with a Terminate (term: layer, type, code).
     """
     conn = t.passive(ulp=ulp, recvs=0)
     sink = (conn.stag, conn.addr)
@@ -270,7 +270,7 @@ def responses_too_long(t):
         conn, fit = t.passive(ulp=ulp, recvs=0), 100 // size
         conn.post("read", wr=1, sge="%d:1000:100" % conn.mr, stag=0x500, raddr=0)
         stag, offset = conn.peer.segment().read_request()[:2]
-        # the device receives these segments in one run, so that it checks many together
+        # one write, so that the device receives these segments in one run and checks them together
         alike = [fpdu.tagged(fpdu.READ_RESP, stag, offset + at * size, b"g" * size, last=False)
                  for at in range(fit + 8)]
         conn.peer.put(*alike)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5040: errors, and the Terminates sent for them, octet for octet."""
+"""RFC 5040: errors of the peer, and each octet of the Terminates that the device sends."""
 import socket
 import struct
 
@@ -8,28 +8,31 @@ from outcome import check, equal
 from rows import row
 from ulp import ERR, FLUSH, LOC_LEN_ERR, LOC_PROT_ERR, QP_ACCESS_ERR, QP_FATAL, QP_REQ_ERR, SQE, SUCCESS
 
-OTHER_PD = 7        # number of a protection domain that no queue pair is in
-BIG = 4 << 20       # more than the buffers between the device and the peer hold
+OTHER_PD = 7        # number of a protection domain without queue pairs
+BIG = 4 << 20       # octets: more than the buffers between the device and the peer can take
 
 
 def event_of(layer, etype):
-    """The number of the asynchronous event for an error."""
+    """Returns the number of the asynchronous event for an error with this layer and type."""
     return {1: QP_ACCESS_ERR, 2: QP_REQ_ERR}.get(etype, QP_FATAL) if layer < 2 else QP_FATAL
 
 
 def reported(conn, layer, etype):
-    """Checks that the upper layer has got the event, and that the queue pair is in error."""
+    """Checks that the upper layer gets the event for an error with this layer and type, and that
+    the queue pair is in an error state."""
     got = conn.ulp.cmd("async", ms=30000)
     equal((int(got["event"]), got.get("qpn")), (event_of(layer, etype), conn.qpn), "asynchronous event")
-    # until the peer has closed, verbs show the state in which the send queue is unusable
+    # until the peer has closed, verbs show the state SQE
     check(conn.query()["state"] in (SQE, ERR), "state", conn.query())
 
 
 def ends(t, code, make, ulp, hdr=None, status=FLUSH, recvs=3, posted=0, **how):
     """
-    Checks that the ULPDU make(conn) ends the stream: a Terminate with this code, FIN, the event, no
-    octet in memory, and every receive completes, the first one with status. posted: the number of
-    requests that make() has posted, with numbers from 100 on, which must be flushed.
+    Makes a connection, and sends the ULPDU that make(conn) returns. Checks that the device ends the
+    stream: it sends a Terminate (code: layer, type, code) and FIN, raises the event, writes to no
+    memory, and completes all receives, the first with status and the others flushed. posted: the
+    number of work requests, with wr_ids from 100 on, that make() has posted; they must be flushed.
+    hdr: as in Peer.expect_term(); how: arguments of t.passive().
     """
     conn = t.passive(ulp=ulp, recvs=recvs, **how)
     bad = make(conn)
@@ -45,23 +48,24 @@ def ends(t, code, make, ulp, hdr=None, status=FLUSH, recvs=3, posted=0, **how):
 
 def write(c, stag=0, offset=0, data=b"evil", **how):
     """
-    A Write to the region; stag is XORed into the region's STag, offset is added to its address.
+    Returns a Write to the region; stag is XORed into the region's STag, and offset is added to its
+    address.
     """
     return fpdu.tagged(fpdu.WRITE, c.stag ^ stag, c.addr + offset, data, **how)
 
 
 def read(c, stag=0, offset=0, size=4, **how):
-    """A Read Request for the region, with stag and offset as in write()."""
+    """Returns a Read Request for the region, with stag and offset as in write()."""
     return fpdu.read_request(1, 77, 1 << 40, size, c.stag ^ stag, c.addr + offset, **how)
 
 
 def send(queue=0, msn=1, data=b"x", opcode=fpdu.SEND, **how):
-    """An untagged segment."""
+    """Returns an untagged segment."""
     return fpdu.untagged(opcode, queue, msn, data, **how)
 
 
 def other_region(c, access="lwr", pd=OTHER_PD):
-    """STag and address of one more region."""
+    """Registers another region in the protection domain pd; returns its STag and address."""
     mem = c.ulp.mr(mr=c.ulp.new(), len=4096, access=access, pd=pd)
     return mem["stag"], mem["addr"]
 
@@ -129,7 +133,8 @@ def term_invalidate(t):
     """
     STags that the peer can't invalidate: Terminate 0/2/09 (unknown or not invalidatable), 0/1/09 (other domain)
 
-    The invalidation of other STags is tested by iwt_ktest in selftests/kernel_verbs.sh (groups inval, errors).
+    selftests/kernel_verbs.sh tests the invalidation of other STags with iwt_ktest (groups inval and
+    errors).
     """
     ulp = t.ulp()
     for opcode in (fpdu.SEND_INV, fpdu.SEND_SE_INV):
@@ -270,8 +275,8 @@ def term_local(t):
 
 def big(conn, access="lr"):
     """
-    Makes a region larger than the buffers between device and peer, and the peer's receive buffer
-    small. Returns the region's number, address and STag.
+    Registers a region that is larger than the buffers between device and peer, and makes the peer's
+    receive buffer small. Returns the region's number, address and STag.
     """
     narrow(conn)
     number = conn.ulp.new()
@@ -291,8 +296,9 @@ def wide(conn):
 
 def until_term(conn, first):
     """
-    Counts the data octets before a Terminate, from the segment first on, and leaves the Terminate
-    for expect_term(). No segment before the Terminate may be the last of its message.
+    Receives segments until a Terminate arrives, and leaves the Terminate for expect_term(). Returns
+    the number of data octets before the Terminate, from the segment first on. Checks that no
+    segment before the Terminate is the last of its message.
     """
     done, seg = 0, first
     wide(conn)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5040: the upper layer's operations on the wire, their order and their completion."""
+"""RFC 5040: the messages that the device sends for operations of the upper layer, their order, and
+the completions."""
 import fpdu
 import mpa
 from outcome import check, equal
@@ -9,13 +10,13 @@ from ulp import RTS, SUCCESS, WC_READ, WC_RECV, WC_SEND, WC_WRITE
 
 
 def answer(conn, request, data, size=1400):
-    """Sends the peer's Response to a Read Request."""
+    """Sends the peer's Response to a Read Request, in segments of size octets."""
     sink, offset = request.read_request()[:2]
     conn.peer.put(*fpdu.segments(fpdu.READ_RESP, sink, offset, data, size))
 
 
 def filled(t, conn, size=20000):
-    """Writes random octets to the beginning of the memory, and returns them."""
+    """Puts random octets into the beginning of the memory; returns the octets."""
     data = t.rng.randbytes(size)
     conn.ulp.set(mr=conn.mr, off=0, data=data)
     return data
@@ -258,7 +259,7 @@ def sends_overtake_reads(t):
     """
     While the peer's Reads wait, its later Sends complete, and a later Send of the device overtakes Responses
 
-    A Send of the device completes although the peer reads nothing.
+    The first Send of the device completes although the peer reads nothing.
     """
     reads = 12
     conn = t.passive(word=(4, reads), ird=reads)
@@ -274,7 +275,7 @@ def sends_overtake_reads(t):
     for wr in range(8):
         conn.peer.put_send(b"x")
         equal(conn.poll()[0][:3], (wr, SUCCESS, WC_RECV), "completion")
-    # all Reads have arrived, and none is answered completely
+    # all Reads have arrived at the device, and no Read has its whole Response
     conn.post("send", wr=77, sge="%d:0:10" % conn.mr)
     wide(conn)
     octets = len(first.data) + sum(len(seg.data) for seg in conn.peer.message(fpdu.READ_RESP))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5040 5.5, zero copy: the upper layer may use memory again when TCP no longer refers to it."""
+"""RFC 5040 5.5 with zero copy: a Write completes, so that the upper layer may change the memory,
+only when TCP no longer refers to this memory."""
 import os
 import subprocess
 
@@ -8,12 +9,13 @@ from outcome import Skip, check, equal
 from rows import row
 from ulp import FLUSH, SUCCESS
 
-SIZE = 1200     # one segment: TCP may send no second one before an acknowledgment
-RECVS = 8       # receive buffers that a connection begins with
+SIZE = 1200     # octets of one segment; TCP may send no second segment before an acknowledgment
+RECVS = 8       # number of receives that t.passive() posts
 
 
 class Plug:
-    """Blocks an interface, until pull()."""
+    """Lets an interface lose all packets that it sends, until pull(). run: a function that runs a
+    command on the side of the interface."""
 
     def __init__(self, run, name):
         self.run, self.name, self.on = run, name, False
@@ -22,7 +24,7 @@ class Plug:
         self.on = True
 
     def pull(self):
-        """Opens the interface again."""
+        """Lets the interface send packets again."""
         if self.on:
             self.run("tc", "qdisc", "del", "dev", self.name, "root", capture_output=True)
         self.on = False
@@ -31,18 +33,21 @@ class Plug:
 
 
 def no_acks(t):
-    """Blocks the peer's interface: the device's side gets no acknowledgment."""
+    """Blocks the peer's interface, so that the device's side gets no acknowledgment; returns the
+    Plug."""
     return t.keep(Plug(lambda *words, **how: subprocess.run(words, check=False, **how), t.place.interface))
 
 
 def no_data(t):
-    """Blocks the device's interface: no packet of the device arrives."""
+    """Blocks the interface of the device's side, so that no packet of the device arrives; returns
+    the Plug."""
     text = t.place.run("ip", "-o", "route", "get", t.place.here, capture_output=True, text=True).stdout
     return t.keep(Plug(t.place.run, text.split(" dev ")[1].split()[0]))
 
 
 def prepare(t, zerocopy="always", **how):
-    """A connection without CRC, on a link with this value of the setting zerocopy."""
+    """Returns a connection without CRC, on a link with this value of the setting zerocopy; its
+    "data" are random octets at the beginning of the memory."""
     if t.place.interface == "lo" or not t.place.lossless or t.place.path != "direct":
         raise Skip("needs a direct link without losses that is not the loopback interface")
     if os.path.exists("/sys/kernel/realtime"):
@@ -56,19 +61,19 @@ def prepare(t, zerocopy="always", **how):
 
 
 def write(conn, wr, size=SIZE, **how):
-    """Posts a Write of memory that TCP gets by reference."""
+    """Posts a Write with the wr_id wr; with zero copy, TCP gets references to its memory."""
     conn.post("write", wr=wr, sge="%d:0:%d" % (conn.mr, size), stag=0x100, raddr=0, **how)
 
 
 def arrives(conn, data):
-    """Checks that the Write arrives."""
+    """Checks that a Write with these data arrives at the peer."""
     check(b"".join(seg.data for seg in conn.peer.message(fpdu.WRITE)) == data, "data")
 
 
 def unacknowledged(t, *wrs):
     """
-    Posts Writes and checks that the first one arrives, and that none completes. Returns the
-    connection, and the plug that keeps acknowledgments away.
+    Posts Writes with these wr_ids while the device's side gets no acknowledgment. Checks that the
+    first Write arrives, and that no Write completes. Returns the connection and the Plug.
     """
     conn = prepare(t)
     plug = no_acks(t)
@@ -80,7 +85,8 @@ def unacknowledged(t, *wrs):
 
 
 def all_complete(conn):
-    """Checks completions of three Writes (101, 102, 103) and of all receive buffers."""
+    """Checks the completions of three Writes (wr_ids 101, 102, 103) and of all receives: the first
+    Write succeeds, everything else succeeds or is flushed, and the Writes complete in order."""
     got = conn.poll(3 + RECVS)
     writes = [wc for wc in got if wc.wr > 100]
     equal([wc.wr for wc in writes], [101, 102, 103], "order")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-RFC 5042: the memory that a stream may access, and for how long. rows_sec_res.py tests resources.
+RFC 5042: which memory a stream may access, and until when. rows_sec_res.py tests the use of
+resources.
 """
 import threading
 import time
@@ -14,14 +15,15 @@ from ulp import SUCCESS
 
 
 def region(conn, off, size, **how):
-    """Makes another region over a part of conn.mr; returns its address, STag and number."""
+    """Registers another region, which is a part of conn.mr; returns its address, STag and
+    number."""
     number = conn.ulp.new()
     got = conn.ulp.mr(mr=number, of=conn.mr, off=off, len=size, **how)
     return got["addr"], got["stag"], number
 
 
 def write(stag, addr, data):
-    """An RDMA Write of one segment."""
+    """Returns an RDMA Write of one segment."""
     return fpdu.tagged(fpdu.WRITE, stag, addr, data)
 
 
@@ -55,7 +57,7 @@ def domains(t):
         other.untouched()
     no((1, 1, 2), write(stag, at, b"mine"))
     no((0, 1, 3), fpdu.read_request(1, 77, 0, 4, stag, at))
-    # the device checks a region's domain before it checks whether the region can be invalidated
+    # the device first checks the domain of the region, and then whether invalidation is allowed
     for opcode in (fpdu.SEND_INV, fpdu.SEND_SE_INV):
         no((0, 1, 9), fpdu.untagged(opcode, 0, 1, b"", stag=stag))
     other.peer.put(write(stag, at, b"mine"))
@@ -88,7 +90,7 @@ def shared_region(t):
     equal(one.memory(0, 9), b"as before", "memory")
 
 
-OFF, SIZE = 1001, 9003      # across page borders, and not aligned
+OFF, SIZE = 1001, 9003      # a part of memory that is not aligned, and that crosses page borders
 
 
 @row("SEC-8")
@@ -187,7 +189,7 @@ def revoked(t):
     first, last = fpdu.segments(fpdu.WRITE, stag, addr, b"s" * 2000, 1000)
     octets = conn.peer.frame(first, last)
     conn.peer.send(octets[:1500])
-    # the first segment has arrived; of the second one only the beginning
+    # the first segment has been sent whole, and of the second segment only the beginning
     wait = patience.Wait(30)
     while not ulp.same(mr=conn.mr, off=0, len=1000, byte=ord("s"))["same"]:
         wait.check("the first segment")
@@ -257,8 +259,8 @@ def stags(t):
         got.append(conn.ulp.mr(mr=number, of=conn.mr, len=64, access="l")["stag"])
         if turn % 2:
             conn.ulp.dereg(mr=number)
-    # of 1000 draws from 2^32, two are equal once in 8000 runs; the bounds are nine sigma or more
-    # away
+    # Among 1000 random numbers of 32 bits, two are equal in one of about 8000 runs. The bounds of
+    # the other checks are at least nine standard deviations from the mean.
     check(len(set(got)) >= n - 1, "repeated:", n - len(set(got)))
     for bit in range(32):
         ones = sum(s >> bit & 1 for s in got)

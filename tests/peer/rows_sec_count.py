@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Information for an administrator: counters, and the details of "rdma resource"."""
+"""Information for administrators: counters, and the details that "rdma resource" shows."""
 import contextlib
 import json
 import time
@@ -14,7 +14,7 @@ from rows_ddp_end import over
 from rows_rdmap_term import other_region
 from ulp import LOC_PROT_ERR, SUCCESS
 
-# every listener accepts at least this number of half-open connections
+# the bound for the half-open connections of a listener is at least this number
 LEAST_BOUND = 128
 
 # counters that errors of the peer or of the program increase
@@ -34,7 +34,8 @@ def settled(t):
 @contextlib.contextmanager
 def counted(t, **want):
     """
-    Checks that the code in the with block adds want to the counters of ERRORS, and nothing else.
+    Checks that the code in the "with" block increases the counters in ERRORS by these numbers, and
+    no other counter in ERRORS. want: {name: number}.
     """
     t.only("iw_tcp")
     before = settled(t)
@@ -50,8 +51,8 @@ def counted(t, **want):
 
 def terminated(conn, code=None):
     """
-    Expects that a Terminate (with this code, if given) ends the stream, and that the connection
-    ends.
+    Checks that the device sends a Terminate (code: layer, type, code; None: any), and that the
+    connection ends after the peer's FIN.
     """
     seg = conn.peer.segment()
     equal(seg.opcode, fpdu.TERM, "opcode")
@@ -186,13 +187,14 @@ def bad_requests_counted(t):
         ulp.reject(id=ulp.event(id=number, want="CONNECT_REQUEST")["new"])
         check(peer.reply().flags & mpa.R, "R")
         peer.close()
-    with counted(t):        # as a scan of ports does
+    with counted(t):        # a scan of ports connects and closes: this is no error
         t.connect(port).close()
 
 
 def objects(t, kind, match):
     """
-    Returns the objects of "rdma resource show" whose values match, and the command's error output.
+    Returns the objects of this kind that "rdma resource show" prints and whose values match
+    ({name: value}), and the error output of the command.
     """
     done = t.place.run("rdma", "-dd", "-j", "resource", "show", kind, "link" if kind == "qp" else "dev",
                        t.place.device, capture_output=True, text=True)
@@ -200,12 +202,14 @@ def objects(t, kind, match):
 
 
 def details(t, kind, **match):
-    """Returns the driver's attributes of the one object of "rdma resource show" that matches."""
+    """Returns the attributes that the driver adds to the output of "rdma resource show", for the
+    one object whose values match: {name: value}."""
     got, said = objects(t, kind, match)
     for _ in range(20):
         if got:
             break
-        # the core's list lacks an object if others are destroyed while the core makes the list
+        # the list that the RDMA core makes may lack an object if other objects are destroyed
+        # at the same time
         time.sleep(0.05)
         got, said = objects(t, kind, match)
     check(len(got) == 1, "there is not one %s with %s:" % (kind, match), got, said)
@@ -217,7 +221,7 @@ def resource_details(t):
     """
     The command "rdma -dd resource show" shows the state of queue pair, completion queue and region
 
-    It shows queue pair and completion queue also after the end of the stream.
+    The command shows the queue pair and the completion queue even after the end of the stream.
     """
     t.only("iw_tcp")
     conn = t.passive()
@@ -254,7 +258,8 @@ def evictions_counted(t):
     where = (t.place.there, listener[1])
     silent = [t.keep(Peer(patience.connect(where))) for _ in range(LEAST_BOUND + more)]
     wait, evicted, late = patience.Wait(60), 0, 0
-    # on a slow machine, some silent connections reach their deadline before they exceed the bound
+    # on a slow machine, the time limit of some silent connections expires before the bound is
+    # exceeded
     while evicted + late < more:
         wait.check("only %d of %d were evicted" % (evicted, more))
         evicted, late = (t.counters()[name] - was[name] for name in ("conn_evicted", "conn_timeout"))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5042: resources, and values from peers and processes."""
+"""RFC 5042: limits for the resources that a peer can use, and checks of the numbers that peers and
+processes supply."""
 import errno
 import resource
 import struct
@@ -67,7 +68,7 @@ def read_flood(t):
     conn = t.passive(ulp=ulp, word=(4, 4), ird=4)
     ird = conn.reply.words()[0] & 0x3FFF
     check(0 < ird <= 4, "IRD of the Reply:", ird)
-    # the peer does not read the Responses, so Reads wait until there is one Read too many
+    # the peer does not read the Responses, so Reads wait at the device, until one Read is too many
     asked = [fpdu.read_request(conn.peer.next(1), 77, 1 << 40, 65536, conn.stag, conn.addr) for _ in range(400)]
     conn.peer.put(*asked)
     other.alive()
@@ -86,8 +87,8 @@ def read_flood(t):
 
 def free_memory():
     """
-    Returns the free memory of this machine in octets. It includes the pages in the lists of each
-    processor; MemFree in /proc/meminfo does not include these.
+    Returns the free memory of this machine in octets. Unlike MemFree in /proc/meminfo, the number
+    includes the free pages in the lists of each processor.
     """
     with open("/proc/sys/vm/stat_refresh", encoding="ascii") as refresh:
         refresh.read()
@@ -98,8 +99,9 @@ def free_memory():
 
 def pass_by(conn, *sizes):
     """
-    The device sends Writes of these sizes, which the peer reads at once: the Writes use up the
-    device's framing buffer.
+    Makes the device send Writes of these sizes, which the peer reads at once. The Writes use the
+    rest of the memory in which the device frames FPDUs, so that it needs other memory for later
+    FPDUs.
     """
     for size in sizes:
         conn.post("write", wr=1, sge="%d:0:%d" % (conn.mr, size), stag=1, raddr=0)
@@ -110,9 +112,10 @@ def pass_by(conn, *sizes):
 
 def short_answers(conns, mover, places):
     """
-    The peer does short Reads on each of conns in turn; between two Reads the device sends much data
-    on the connection mover. places: for each of conns, the place in the stream up to which its TCP
-    acknowledges; None: it acknowledges everything. Returns the octets of memory that this takes.
+    Lets the peer send 30 short Reads on each connection in conns, in turn. Between two Reads, the
+    device sends much data on the connection mover. places: for each connection, the place in the
+    device's stream up to which the peer's TCP acknowledges; without places, it acknowledges
+    everything. Returns by how many octets the free memory decreased.
     """
     before = free_memory()
     for _ in range(30):
@@ -131,8 +134,8 @@ def short_answers_held(t):
     """
     480 unacknowledged answers to short Reads hold less than 6 MiB of memory
 
-    TCP accounts for about a tenth of this memory. At the end the peer acknowledges the answers,
-    and all answers are right.
+    TCP accounts for only about a tenth of the memory. At the end the peer acknowledges the answers,
+    and all answers must be right.
     """
     ulp = t.ulp()
     mover = t.passive(ulp=ulp)
@@ -142,7 +145,7 @@ def short_answers_held(t):
     for conn in conns:
         conn.tcp.answer = False
     held = short_answers(conns, mover, [conn.tcp.taken for conn in conns]) - taken
-    # TCP accounts for about 600 KB of these octets
+    # TCP accounts for about 600 KB of this memory
     check(held < 6 << 20, "octets held by 480 answers:", held)
     for conn in conns:
         conn.tcp.answer = True
@@ -171,7 +174,7 @@ def read_limits(t):
         first = conn.peer.segment()
         for turn in range(1, ird):
             conn.peer.put_read(stag, addr, turn)
-        # the device delivers a Send that follows the Reads: as many Reads as IRD are no error
+        # as many Reads as IRD are no error: the device delivers a Send that follows them
         conn.peer.put_send(b"good")
         equal(conn.poll()[0][:2], (0, SUCCESS), "the Send")
         bad = conn.peer.put_read(stag, addr, 9)
@@ -208,7 +211,7 @@ def slow_paths(t):
 
 
 def write_of_nothing():
-    """A zero-length Write: the smallest DDP Segment."""
+    """Returns a zero-length Write, the smallest DDP Segment."""
     return fpdu.tagged(fpdu.WRITE, 1, 0)
 
 
@@ -219,7 +222,7 @@ def not_ones_own(t):
     conn = t.passive(ulp=ulp)
     for access in ("lw", "l", "lwr"):
         equal(ulp.fails("mr", mr=ulp.new(), len=8192, ro=1, access=access), errno.EFAULT, "errno, access " + access)
-    # a peer may only write where the process may
+    # a peer may write only to memory to which the process itself may write
     equal(ulp.fails("mr", mr=ulp.new(), len=8192, access="w"), errno.EINVAL, "errno")
     number = ulp.new()
     mem = ulp.mr(mr=number, len=8192, ro=1, fill=7, access="r")
@@ -264,7 +267,8 @@ def half_open(t):
     silent = [t.keep(Peer(patience.connect((t.place.there, listener[1])))) for _ in range(many)]
     for turn in range(3):
         t.passive(ulp=ulp, listener=listener).alive()
-    # the number of connections that the timer ends does not count; the least limit is 128
+    # count only connections that the device ended because of the limit, which is at least 128, and
+    # not those that it ended because of their time limit
     wait, ended, late = patience.Wait(60), 0, 0
     while ended - late < many - 140:
         wait.check("only %d of %d have been ended, %d of them by time" % (ended, many, late))
@@ -274,7 +278,7 @@ def half_open(t):
 
 
 def short(opcode):
-    """A DDP Segment with this opcode, a whole header and 20 octets."""
+    """Returns a DDP Segment with this opcode, a whole header and 20 more octets."""
     if opcode in (fpdu.WRITE, fpdu.READ_RESP):
         return fpdu.tagged(opcode, 1, 0, bytes(20))
     queue = {fpdu.READ_REQ: 1, fpdu.TERM: 2}.get(opcode, 0)
@@ -290,7 +294,8 @@ def lengths_of_fpdus(t):
         for size in range(header):
             if opcode not in (fpdu.WRITE, fpdu.SEND) and size not in (0, 1, 2, header - 1):
                 continue
-            # the Terminate can include only the DDP Segment Length, not the headers
+            # the Terminate can include only the DDP Segment Length, because the header is
+            # incomplete
             refused(t, (1, 0, 0), lambda c, o=opcode, n=size: short(o)[:n], ulp,
                     hdr=(0x80, struct.pack(">H", size)) if size else (0, b""))
 
@@ -317,7 +322,8 @@ def sums(t):
     """
     Offset + length beyond the buffer, or 32 or 64 bits: Terminate 1/2/05, 1/2/04, 1/1/03, 0/1/04, 0/1/01
 
-    Also a Read Request of a wrong length: Terminate 1/2/05 if it is too long, 0/2/FF if it is too short.
+    A Read Request that is too long: Terminate 1/2/05; a Read Request that is too short: Terminate
+    0/2/FF.
     """
     ulp = t.ulp()
     conn = t.passive(ulp=ulp)

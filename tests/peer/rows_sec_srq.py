@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Shared receive queues: which stream owns a receive, and what a peer that uses up many can do.
+Shared receive queues: which stream gets a receive, and the effects of a peer that uses many
+receives.
 """
 import fpdu
 from outcome import check, equal
@@ -13,8 +14,9 @@ LEN = 256
 
 class Shared:
     """
-    A shared receive queue with recvs receives, in a protection domain of its own, and streams that
-    use the queue. limit: an event is due when fewer receives are left (0: no event).
+    A shared receive queue with recvs receives, in its own protection domain, and several streams
+    that use the queue. limit: the device raises an event when fewer receives than this remain (0:
+    no event).
     """
 
     def __init__(self, t, recvs, limit=0, streams=2):
@@ -31,21 +33,22 @@ class Shared:
         self.other = first
 
     def data(self, n, size):
-        """Octets of receive n."""
+        """Returns the first size octets of receive n."""
         return self.ulp.dump(mr=self.mem, off=n * LEN, len=size)
 
     def events(self, n):
-        """The next asynchronous events: (event, queue pair), sorted."""
+        """Returns a sorted list of the next n asynchronous events: (event, number of the queue
+        pair)."""
         got = [self.ulp.cmd("async", ms=30000) for _ in range(n)]
         return sorted((int(e["event"]), e.get("qpn", 0)) for e in got)
 
     def no_event(self):
-        """Checks that there is no asynchronous event."""
+        """Checks that no asynchronous event arrives within 0.3 seconds."""
         equal(int(self.ulp.cmd("async", ms=300)["event"]), -1, "event")
 
 
 def completions(conn, n):
-    """Returns (number of the receive, status, queue pair) of the next n completions."""
+    """Returns a list of the next n completions: (wr_id, status, number of the queue pair)."""
     return [(c.wr, c.status, c.qpn) for c in conn.poll(n)]
 
 
@@ -129,7 +132,7 @@ def shared_fairness(t):
     greedy.peer.put_send(b"13")
     equal(completions(greedy, 1), [(13, SUCCESS, greedy.qpn)], "completions")
     q.no_event()
-    # the program ends this stream, and the other streams go on
+    # the program ends this stream; the other streams continue
     greedy.ulp.modify(id=greedy.id, state=ERR)
     greedy.peer.put_send(b"more")
     equal(q.events(1), [(LAST_WQE, greedy.qpn)], "event")
@@ -151,7 +154,7 @@ def shared_domain(t):
     one.peer.put(bad)
     term = one.peer.segment()
     check(term.opcode == fpdu.TERM, "this is no Terminate:", term)
-    # a receive with a key of the queue pair's domain
+    # a receive whose lkey belongs to the domain of the queue pair, and not to that of the queue
     q.ulp.recv(srq=q.number, wr=5, sge="%d:0:16" % two.mr)
     two.peer.put_send(b"second")
     equal(completions(two, 1), [(1, SUCCESS, two.qpn)], "completions")

@@ -13,8 +13,8 @@ from ulp import LOC_QP_OP_ERR, MW_BIND_ERR, QP_ACCESS_ERR, SUCCESS, WC_BIND_MW, 
 
 def window(conn, kind=2, off=4000, size=1000, access="wra", mw=None, **how):
     """
-    Binds a window to a part of conn.mr; returns the window's number, STag and address.
-    mw: the number of an existing window; without it, makes a window of type kind.
+    Binds a window to a part of conn.mr; returns the window's number, STag and tagged offset. mw:
+    the number of an existing window; without mw, makes a window of type kind (1 or 2).
     """
     number = mw or conn.ulp.new()
     if not mw:
@@ -27,8 +27,8 @@ def window(conn, kind=2, off=4000, size=1000, access="wra", mw=None, **how):
 
 def binds(t, ulp=None):
     """
-    Makes a stream whose region permits windows; the peer may not write to the region by its own
-    STag.
+    Returns a connection whose region permits windows. By the STag of the region itself, the peer
+    may read, but not write.
     """
     return t.passive(ulp=ulp, access="lrb")
 
@@ -48,7 +48,7 @@ def one_stream_alone(t):
     no((0, 1, 3), fpdu.atomic(1, 0, 5, stag, at, 1))
     for opcode in (fpdu.SEND_INV, fpdu.SEND_SE_INV):
         no((0, 1, 9), fpdu.untagged(opcode, 0, 1, b"", stag=stag))
-    # the device checks the stream first, then the range
+    # the device first checks the stream of a window, and then the range
     no((1, 1, 2), write(stag, at - 1, b"x"))
     no((1, 1, 0), write(stag ^ 1, at, b"x"))
     mine.peer.put(write(stag, at, b"mine"))
@@ -82,7 +82,7 @@ def range_of_a_window(t):
                 return conn, make(stag, at)
             for code, make in (((1, 1, 1), lambda s, a, o=off, n=size: write(s, a + o, b"x" * n)),
                                ((0, 1, 1), lambda s, a, o=off, n=size: fpdu.read_request(1, 7, 0, n, s, a + o))):
-                # the offset before a zero-based window is the largest offset that exists
+                # skip offset -1 of a zero-based window: it would be the largest offset that exists
                 if off < 0 and "z" in access:
                     continue
                 conn, bad = conn_and_window(make)
@@ -175,7 +175,8 @@ def invalidated_in_order(t):
     """
     A Send with Invalidate between two Writes: the first Write is placed, the second: Terminate 1/1/00
 
-    The Send's completion names the STag. The STag stays valid until the last octet of the Send arrives.
+    The completion of the Send contains the STag. The STag is valid until the last octet of the Send
+    arrives.
     """
     ulp = t.ulp()
     for cut in (False, True):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Segments that overlap: TCP's receive queue holds some octets twice, and the device must still find
-the FPDUs one directly after the other (RFC 5044 5.2, A.4).
+Segments that overlap: TCP's receive queue contains some octets twice. The device must still process
+each octet once, and in order (RFC 5044 5.2, A.4).
 
-The queue only grows while an FPDU is incomplete, because the device takes whole FPDUs at once.
+The device takes whole FPDUs from the queue at once. So the queue grows only while an FPDU is
+incomplete, and these tests complete an FPDU late.
 """
 import fpdu
 from outcome import equal
@@ -13,9 +14,10 @@ from ulp import SUCCESS, WC_RECV
 
 def stream_of(conn, sizes, size=16):
     """
-    Makes FPDUs of Writes of these sizes, one after the other in memory, and then the FPDU of a
-    Send. Returns the places of the FPDUs in the stream and the stream's end, the octets of the
-    Writes, and the octets of the Send.
+    Adds FPDUs to the peer's stream, and does not send them: Writes of these sizes, which follow
+    each other in memory, and then a Send of size octets. Returns a list of the places of the FPDUs
+    in the stream and of the end of the stream, the octets of the Writes, and the octets of the
+    Send.
     """
     rng = conn.rng
     data = rng.randbytes(sum(sizes))
@@ -30,7 +32,8 @@ def stream_of(conn, sizes, size=16):
 
 
 def arrived(conn, data, text):
-    """Checks that the Writes of stream_of() were placed, and that its Send has completed."""
+    """Retransmits until all octets are acknowledged. Checks that the device has placed the Writes
+    of stream_of(), and that the Send has completed."""
     conn.tcp.settle()
     got = conn.poll()[0]
     equal((got.wr, got.status, got.opcode, got.len), (conn.sends, SUCCESS, WC_RECV, len(text)), "completion")
@@ -42,8 +45,8 @@ def arrived(conn, data, text):
 
 def own(t, flags=0x40, tcp=None, **how):
     """
-    Makes a connection whose peer uses the TCP of tcp.py; the device is the responder, and startup
-    is complete. tcp: arguments of t.own_tcp(), how: of t.passive().
+    Returns a connection whose responder is the device, and whose peer uses the TCP of tcp.py. tcp:
+    arguments of t.own_tcp(); how: arguments of t.passive().
     """
     t.own_tcp(**(tcp or {}))
     conn = t.passive(flags=flags, **how)
@@ -54,9 +57,10 @@ def own(t, flags=0x40, tcp=None, **how):
 
 def scripted(t, sizes, script, **how):
     """
-    Sends FPDUs in the segments of a script. script(size, places) gets the size of the stream of
-    FPDUs and their places in it, and returns segments as (begin, end) in this stream, which begins
-    at 0.
+    Sends the FPDUs of stream_of(conn, sizes) in the segments that script() returns, and checks that
+    they arrive. script(size, places) gets the number of octets of all FPDUs and the places of the
+    FPDUs, and returns the segments as (begin, end). In script(), the first FPDU has the place 0.
+    how: arguments of own().
     """
     conn = own(t, **how)
     places, data, text = stream_of(conn, sizes)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-The path loses all packets for ten seconds, and then works again: in every state of a connection
-(proto/cmfsm.c) and of a queue pair (proto/qpfsm.c), and in both roles, nothing is lost. The peer
-uses the TCP of tcp.py.
+The path loses all packets for ten seconds, and then works again. The tests check that no message is
+lost, in every state of an endpoint (proto/cmfsm.c) and of a queue pair (proto/qpfsm.c), and in both
+roles. The peer uses the TCP of tcp.py.
 """
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,15 +15,15 @@ from rows import row
 from rows_tcp_lost import SENDS, SIZE, stuck
 from ulp import FLUSH, SUCCESS
 
-DEAD = 10           # seconds
-RECVS = 8           # receives of a connection
-LONG = 60           # seconds: the longest wait for something that is late
+DEAD = 10           # seconds for which the path loses all packets
+RECVS = 8           # number of receives that a connection has
+LONG = 60           # seconds to wait for an event that is late
 
-# ---- a path ----
+# ---- the path ----
 
 
 def cut(tcp):
-    """From now on the peer's TCP loses all packets."""
+    """Makes the peer's TCP lose all received packets from now on."""
     tcp.loses = lambda packet: True
 
 
@@ -37,7 +37,8 @@ def back(tcp):
 
 def lost_at_first(which):
     """
-    For Tcp.loses: packets for which which() is true are lost for DEAD seconds, from the first on.
+    Returns a function for Tcp.loses. It drops packets for which which(packet) is true, for DEAD
+    seconds from the first such packet on.
     """
     since = []
 
@@ -49,12 +50,12 @@ def lost_at_first(which):
 
 
 def read_on(conn):
-    """Opens the window again."""
+    """Opens the peer's window again."""
     conn.tcp.window = 65535
     conn.tcp.acknowledge()
 
 
-# ---- the states of a queue pair, and of a connection that has one ----
+# ---- the states of a queue pair, and of an endpoint that has a queue pair ----
 
 
 def begin(make, **how):
@@ -67,27 +68,28 @@ def begin(make, **how):
 
 def begin_stuck(make):
     """
-    Returns a connection with more Sends than TCP takes, and the numbers of the Sends that are
-    complete.
+    Returns a connection with a closed window and more Sends than the device's TCP takes, and the
+    wr_ids of the Sends that are complete.
     """
     conn = begin(make, swr=512, depth=600)
     return conn, stuck(conn)
 
 
 def one_message(conn):
-    """A Send of the device arrives."""
+    """Checks that the Send of post_one() arrives at the peer."""
     equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND, LONG)), 100, "octets of the Send")
 
 
 def post_one(conn):
-    """Posts the Send that one_message() expects; it completes at once, because TCP takes it."""
+    """Lets the device post a Send of 100 octets. The Send completes at once, because TCP takes its
+    octets."""
     conn.post("send", wr=1000, sge="%d:0:100" % conn.mr)
     wc = conn.poll()[0]
     equal((wc.wr, wc.status), (1000, SUCCESS), "completion of the Send")
 
 
 def takes_one(conn):
-    """The device receives a Send of the peer."""
+    """Sends a Send from the peer, and checks that the device receives it."""
     conn.peer.put_send(b"late")
     wc = conn.poll()[0]
     equal((wc.wr, wc.status, wc.len), (0, SUCCESS, 4), "completion of the receive")
@@ -95,8 +97,8 @@ def takes_one(conn):
 
 def all_messages(conn, begun, recvs):
     """
-    All Sends arrive, and complete; then recvs receives are flushed. begun: the Sends that were
-    complete before.
+    Checks that all Sends of begin_stuck() arrive and complete, that FIN follows, and that recvs
+    receives complete. begun: the wr_ids of the Sends that were complete before.
     """
     for _ in range(SENDS):
         equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND, LONG)), SIZE, "octets of a Send")
@@ -106,7 +108,7 @@ def all_messages(conn, begun, recvs):
 
 
 def ended(conn):
-    """Ends the stream: the consumer gets DISCONNECTED, and its remaining receives are flushed."""
+    """Sends the peer's FIN, and checks that the consumer gets DISCONNECTED."""
     conn.peer.fin()
     conn.ulp.event(id=conn.id, want="DISCONNECTED", ms=LONG * 1000)
 
@@ -174,14 +176,14 @@ def in_closing_acknowledged(make):
 
 
 def bad(conn):
-    """The peer sends an FPDU with a wrong version, and the device must answer with a Terminate."""
+    """Sends an FPDU with a wrong version from the peer; the device must answer with a Terminate."""
     at = conn.tcp.write(conn.peer.frame(b"\xff" + fpdu.tagged(fpdu.WRITE, 1, 0, b"")[1:]))
     conn.tcp.segment(at, len(conn.tcp.out))
     conn.tcp.whole = len(conn.tcp.out)
 
 
 def terminated(conn):
-    """After some Sends, the Terminate and FIN come."""
+    """Checks that a Terminate and FIN arrive, possibly after some Sends."""
     seg = conn.peer.segment(LONG)
     while seg.opcode == fpdu.SEND:
         seg = conn.peer.segment(LONG)
@@ -246,7 +248,8 @@ STATES = (in_rts, in_half, in_drain, in_closing, in_closing_acknowledged, in_ter
 
 
 def to_server(t, which):
-    """The device connects; at first, packets for which which() is true are lost."""
+    """Lets the device connect, and checks that the connection works. which: as in
+    lost_at_first()."""
     sock, port = t.server()
     sock.tcp.loses = lost_at_first(which)
     works(t.active(server=(sock, port)))
@@ -271,7 +274,7 @@ def in_wait_rep_behind_request(t):
 
 
 def works(conn):
-    """Checks that the connection is in full operation."""
+    """Checks that a Send works in both directions."""
     conn.tcp = conn.peer.sock
     post_one(conn)
     one_message(conn)
@@ -280,8 +283,8 @@ def works(conn):
 
 def requested(t, delay):
     """
-    The peer sends its Request after a delay; returns the connection that the listener's consumer
-    gets.
+    Connects to a listener of the device's side, and sends the Request after a delay in seconds.
+    Returns the connection, which the consumer has not yet accepted.
     """
     ulp = t.ulp()
     number, port = t.listener(ulp)
@@ -295,7 +298,7 @@ def requested(t, delay):
 
 
 def accepted(conn):
-    """The Reply arrives, and the connection works."""
+    """Checks that the Reply arrives, and that the connection works."""
     conn.peer.reply(LONG)
     conn.ulp.event(id=conn.id, want="ESTABLISHED")
     conn.peer.put_write()
@@ -332,7 +335,8 @@ STARTUP = (in_connecting, in_wait_rep, in_wait_rep_behind_request, in_wait_req, 
 
 
 def together(scenes, arg):
-    """Runs all functions scenes with arg at the same time, and fails if any of them fails."""
+    """Runs all functions in scenes, with the argument arg, at the same time; fails if one of them
+    fails."""
     with ThreadPoolExecutor(len(scenes)) as pool:
         results = [(scene, pool.submit(scene, arg)) for scene in scenes]
     errors = [(scene, result.exception()) for scene, result in results if result.exception()]

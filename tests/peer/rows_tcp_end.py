@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-FIN and RST at every point of startup and stream, sent by the TCP of tcp.py (RFC 5044 7.1, 8).
+The peer sends FIN or RST at every point of startup and of the stream (RFC 5044 7.1, 8). The peer
+uses the TCP of tcp.py.
 """
 import select
 import time
@@ -13,12 +14,12 @@ from rows import row
 from rows_attach import told
 from ulp import ERR, FLUSH
 
-# The events of an initiator whose connection ends during startup
+# The events that an initiator may get if its connection ends during startup
 ENDED = ("REJECTED", "CONNECT_ERROR", "UNREACHABLE", "DISCONNECTED")
 
 
 def end_at(tcp, how, place):
-    """Ends the peer's stream at a place by FIN or RST (how); nothing after this place is sent."""
+    """Ends the peer's stream at a place, by FIN or RST (how: "fin" or "rst")."""
     if how == "fin":
         tcp.end = place
         tcp.segment(place, place + 1)
@@ -27,7 +28,8 @@ def end_at(tcp, how, place):
 
 
 def lost(conn, recvs=8):
-    """Expects that the upper layer gets DISCONNECTED, and that all receives are flushed."""
+    """Checks that the upper layer gets DISCONNECTED, that all receives are flushed, and that the
+    queue pair is in the state ERR."""
     conn.ulp.event(id=conn.id, want="DISCONNECTED")
     check(all(wc.status == FLUSH for wc in conn.poll(recvs)), "a buffer is not flushed")
     equal(conn.query()["state"], ERR, "state")
@@ -35,7 +37,8 @@ def lost(conn, recvs=8):
 
 def dead_or_lost(conn, recvs=8):
     """
-    Expects that an initiator's connect fails, or that the connection is established and then ends.
+    Checks that the connect or accept of the device fails, or that the connection is established and
+    then ends.
     """
     got = conn.ulp.event(id=conn.id, want=ENDED + ("ESTABLISHED",))["event"]
     if got == "ESTABLISHED":
@@ -43,7 +46,7 @@ def dead_or_lost(conn, recvs=8):
 
 
 def works(t, ulp, listener):
-    """Checks that the next connection works."""
+    """Checks that the next connection to the listener works."""
     conn = t.passive(ulp=ulp, listener=listener)
     conn.alive()
     conn.peer.rst()
@@ -98,12 +101,12 @@ def ends_behind_request(t):
 
 def accepted_and(t, ulp, octets, how, place):
     """
-    Answers the device's Request with the first place octets and FIN or RST (how), in packets that
-    follow each other directly.
+    Lets the device send a Request. Sends the first "place" octets of octets and then FIN or RST
+    (how), without a pause and without an acknowledgment between them. Returns the connection.
     """
     conn = t.request(ulp=ulp)
     tcp = conn.peer.sock
-    tcp.answer = False      # no acknowledgment in between
+    tcp.answer = False      # do not send acknowledgments
     begin = tcp.write(octets)
     if place:
         tcp.segment(begin, begin + place)
@@ -118,7 +121,7 @@ def ends_in_reply(t):
     ulp = t.ulp()
     octets = mpa.frame(mpa.REP, mpa.C | mpa.S, 2, mpa.enh(4, 4) + b"pd")
     for how in ("fin", "rst"):
-        # after an end without a Reply the device would try again, with revision 1
+        # at least one octet of the Reply: otherwise the device would try again, with revision 1
         for part in (1, 15, 16, 17, 19, 20, 21, 23, 24, len(octets) - 1):
             conn = accepted_and(t, ulp, octets, how, part)
             ulp.event(id=conn.id, want=ENDED)
@@ -153,7 +156,7 @@ def ends_behind_reply_revision_1(t):
 
 
 def says(serve, word):
-    """Expects that the program's next line begins with word."""
+    """Checks that the next line of the program's output begins with word."""
     check(select.select([serve.proc.stdout], [], [], 30)[0], "the program prints nothing; expected:", word)
     check(serve.line().startswith(word), "the program does not print:", word)
 
@@ -175,7 +178,7 @@ def ends_attached(t):
             end_at(tcp, how, begin + part)
             says(serve, "connect: ")
             peer.close()
-            # the program has finished this connection, and takes the next one
+            # check that the program has finished this connection, and accepts another connection
             t.connect(serve.port).sock.sendall(b"bye\n")
             says(serve, "bye: ")
 

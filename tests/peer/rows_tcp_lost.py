@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-A RST while the device sends, and data before the RST, sent by the TCP of tcp.py (RFC 5040 5.5,
-6.2).
+The peer sends a RST while the device sends data, or data and then a RST (RFC 5040 5.5, 6.2). The
+peer uses the TCP of tcp.py.
 """
 import subprocess
 
@@ -12,15 +12,15 @@ from rows import row
 from rows_tcp import own
 from ulp import FLUSH, SUCCESS
 
-SENDS = 400         # Sends of SIZE octets: many more than TCP takes with a closed window
+SENDS = 400         # number of Sends of SIZE octets: far more than TCP takes with a closed window
 SIZE = 2000
-WRITES = 2500       # empty Writes: more than the receive engine takes in one run, but not more than the window
+WRITES = 2500       # number of empty Writes: more than one run receives, less than the window
 
 
 def stuck(conn, **how):
     """
-    Closes the peer's window, and posts more Sends than the device's TCP takes. Returns the numbers
-    of the Sends that are complete, because TCP has their octets.
+    Closes the peer's window, and posts more Sends than the device's TCP takes. Returns the wr_ids
+    of the Sends that are complete, because TCP has taken their octets.
     """
     conn.tcp.window = 0
     conn.tcp.acknowledge()
@@ -31,15 +31,16 @@ def stuck(conn, **how):
 
 
 def held_by_tcp(t, tcp):
-    """Returns the number of octets in the device's TCP that are not acknowledged."""
+    """Returns the number of octets that the device's TCP has taken, and that are not
+    acknowledged."""
     words = t.place.run("ss", "-Htn", "dport", "=", ":%d" % tcp.port, capture_output=True, text=True).stdout.split()
     return int(words[2])
 
 
 def none_succeeds(conn, begun, others, more=0):
     """
-    Checks that the Sends that are not in begun are flushed, except at most "more" of them, and that
-    "others" receives are flushed.
+    Checks that at most "more" of the other Sends of stuck() succeed, and that all others and the
+    receives are flushed. begun: the result of stuck(); others: the number of receives.
     """
     rest = conn.poll(SENDS - len(begun) + others)
     good = [wc.wr for wc in rest if wc.status != FLUSH]
@@ -62,7 +63,7 @@ def refused_by_reference_fails(t):
     t.setting("zerocopy", "always")
     conn = own(t, flags=0, swr=512, depth=600)
     begun = stuck(conn)
-    # a Send that TCP refers to is complete only when TCP releases the memory
+    # with zero copy, a Send that TCP has taken completes only when TCP releases its memory
     taken = held_by_tcp(t, conn.tcp) // SIZE
     conn.tcp.send_rst()
     none_succeeds(conn, begun, 8, taken)
@@ -73,13 +74,13 @@ def refused_fails_before_terminate(t):
     """The device ends the stream by a Terminate: a Send that TCP has not taken whole is flushed"""
     conn = own(t, swr=512, depth=600)
     begun = stuck(conn)
-    # a wrong version of DDP
+    # an FPDU with a wrong version of DDP
     conn.peer.put(b"\xff" + fpdu.tagged(fpdu.WRITE, 1, 0, b"")[1:])
     none_succeeds(conn, begun, 8)
 
 
 def together(t):
-    """From now on packets that are sent directly after each other arrive together."""
+    """Makes packets arrive together from now on, if the peer sends them without a pause."""
     dev = ["tc", "qdisc", "replace", "dev", t.place.interface, "root", "netem"]
     if subprocess.run(dev + ["slot", "300ms"], check=False, capture_output=True).returncode:
         raise Skip("no netem here")
@@ -95,7 +96,7 @@ def reset_behind_much(t):
     tcp = conn.tcp
     begin = tcp.write(conn.peer.frame(fpdu.tagged(fpdu.WRITE, 1, 0, b"")) * WRITES)
     tcp.write(conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, conn.peer.next(0), b"the last")))
-    # octets after a gap are received as soon as the gap is closed
+    # leave a gap of 1000 octets: TCP passes on the octets after the gap when the gap is closed
     for at in range(begin + 1000, len(tcp.out), 1000):
         tcp.segment(at, min(at + 1000, len(tcp.out)))
     together(t)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Startup in overlapping segments, windows that close and shrink, urgent octets, with the TCP of
-tcp.py.
+Startup in overlapping segments, windows that close or shrink, and urgent data. The peer uses the
+TCP of tcp.py.
 """
 import time
 
@@ -105,20 +105,21 @@ def large_fpdu_in_small_segments(t):
 
 
 def comes(conn, size):
-    """Expects a whole Send of size octets."""
+    """Checks that a Send with the first size octets of the memory arrives."""
     data = b"".join(seg.data for seg in conn.peer.message(fpdu.SEND))
     check(data == conn.memory(0, size), "the octets are not those in memory: %d of %d" % (len(data), size))
 
 
 def listen_for(tcp, seconds):
-    """Takes packets for some seconds."""
+    """Processes received packets for some seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         tcp.pump(0.1)
 
 
 def opens(conn, size):
-    """Opens the window again: the Send comes, and completes with success."""
+    """Opens the peer's window again; checks that a Send of size octets arrives, and that it
+    completes with success."""
     conn.tcp.window = 65535
     conn.tcp.acknowledge()
     comes(conn, size)
@@ -164,8 +165,8 @@ def window_shrinks(t):
 
 def urgently(tcp, begin, end):
     """
-    Sends segments whose urgent pointers are, in turn, 1, 2, the size of the segment, one more, and
-    30000.
+    Sends the octets from begin to end in segments with urgent pointers. In turn, an urgent pointer
+    is 1, 2, the size of the segment, this size plus 1, and 30000.
     """
     for n, at in enumerate(range(begin, end, 50)):
         last = min(at + 50, end)

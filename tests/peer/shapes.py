@@ -8,7 +8,8 @@ the shape, and the device does the work in bottom halves, while no task can run.
 Needs a machine of one processor whose clock counts instructions (LAB_ICOUNT=1). On this machine,
 the time for which the processor is busy, from the beginning of sending on, is the number of
 instructions that sender and receiver execute. One system call sends all octets of a stream, and
-TCP's large buffers (TSO) have these octets in one piece of memory. """
+TCP's large buffers (TSO) have these octets in one piece of memory.
+"""
 import argparse
 import re
 import shlex
@@ -53,7 +54,8 @@ class Shape:
     The shape of a stream. who: the owner of the receiving queue pair, "process" or "kernel"; kind:
     name of the method of Stream that makes the segments; payload: octets of each segment, or a
     tuple of sizes that repeat; crc, markers: whether the stream has CRCs and markers; sges: number
-    of elements of the receive. ends: the stream has an error, which ends the connection. """
+    of elements of the receive. ends: the stream has an error, which ends the connection.
+    """
 
     def __init__(self, who, kind, payload, crc=False, markers=False, sges=1):
         self.who, self.kind, self.crc, self.markers, self.sges = who, kind, crc, markers, sges

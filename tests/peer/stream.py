@@ -143,7 +143,8 @@ class Direction:
     """
     The DDP Segments that one side sends in full operation. flow: the Flow of this side; answers:
     the Flow of the other side; start: offset of the first FPDU in the stream; markers, crc: whether
-    the FPDUs must have markers and CRCs; version: the version of DDP and RDMAP. """
+    the FPDUs must have markers and CRCs; version: the version of DDP and RDMAP.
+    """
 
     def __init__(self, flow, answers, start, markers, crc, version):
         scale = window_scale(answers.options) if flow.options and window_scale(flow.options) else 0

@@ -8,7 +8,8 @@ A Tcp has those methods of a socket that peer.py and mpa.py use. In this file, "
 is the number of an octet; place 0 is the first octet after the SYN. write() adds octets to our
 stream, and sends nothing. segment(begin, end) sends this part of our stream, even if it was sent
 before. settle() retransmits until all octets are acknowledged. sendall() calls write(), and then
-sends segments in order. """
+sends segments in order.
+"""
 import select
 import socket
 import struct
@@ -220,7 +221,8 @@ class Tcp:
         """
         Retransmits until the other side has acknowledged all octets of our stream before the place
         "to" (default: the end of our stream, with the FIN). piece(begin, end): a function that
-        returns another part to send instead of this part. """
+        returns another part to send instead of this part.
+        """
         to = len(self.out) + (self.end is not None) if to is None else to
         limit, wait = patience.Wait(seconds), AGAIN
         self.whole = max(self.whole, to)

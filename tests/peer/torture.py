@@ -183,7 +183,8 @@ class Stream:
     def broken(self, ulpdus, **frame):
         """
         Sends ulpdus, of which the last has an error, and then a message that the device must
-        ignore. frame: arguments of Peer.frame() that break the last FPDU. """
+        ignore. frame: arguments of Peer.frame() that break the last FPDU.
+        """
         framed = self.conn.peer.frame
         octets = b"".join(framed(ulpdu) for ulpdu in ulpdus[:-1]) + framed(ulpdus[-1], **frame)
         self.tcp.sendall(octets + framed(self.more()))
@@ -227,7 +228,8 @@ class Stream:
     def end_beyond(self):
         """
         A Write that continues beyond the end of its region; the device must place the segments
-        before the end. """
+        before the end.
+        """
         target, size = self.memory.target, self.memory.size
         place = size - self.rng.choice((0, 0, 3))
         good, size = self.alike(place)
