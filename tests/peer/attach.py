@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Tests delayed startup (RFC 5044 7.1.3) of a device with the raw peer. The program "iwt_attach serve"
-runs on the device's side, at HOST and PORT. In streaming mode (before MPA), the peer sends a word
-that tells iwt_attach what to do.
+Tests delayed startup (RFC 5044 7.1.3). This program is the peer. The program "iwt_attach serve"
+runs on the side of the device under test, at HOST and PORT. In streaming mode (before MPA), the
+peer sends a word that tells iwt_attach what to do.
 
 attach.py HOST PORT
 

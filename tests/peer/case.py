@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Case, the argument of each test. Its methods make connections between the raw peer and the device
-under test."""
+"""Case, the argument of each test. Its methods make connections between the raw peer, which is the
+Python code of this directory, and the device under test."""
 import collections
 import errno
 import random

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The raw peer's end of a connection, on a plain TCP socket: an initiator or a responder, which can
-also break the rules of the protocols."""
+"""One end of a connection, on a plain TCP socket: the raw peer. It can be the initiator or the
+responder, and can also break the rules of the protocols."""
 import contextlib
 import socket
 import struct

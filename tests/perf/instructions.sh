@@ -5,11 +5,11 @@
 # things:
 #
 #	figures		cases of the benchmark. The number of instructions of a case must be
-#			within 10 % of the number in instructions.tsv; the word "new" in the
-#			place of a number allows any number. Prints lines "#| CASE VALUE UNIT"
-#			with the measured numbers
-#	shapes		streams of the raw peer (tests/peer/shapes.py). Twice as many segments
-#			must cost about twice as many instructions
+#			within 10 % of the number in instructions.tsv. A case whose number is
+#			the word "new" fails, until "count --renew" has stored a number. Prints
+#			lines "#| CASE VALUE UNIT" with the measured numbers
+#	shapes		streams of the Python peer (tests/peer/shapes.py). Twice as many
+#			segments must need about twice as many instructions
 #
 # --only: measures only the cases and shapes whose names contain TEXT.
 . "$(dirname "$0")/../lib/begin.sh"
