@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """page.py PAGE names TABLE | PAGE recipe NAME | PAGE output NAME FILE | PAGE commands "": reads
-tables, commands and outputs from PAGE, a page of the documentation. Comments in the page mark them.
+tables, commands and outputs from PAGE, a page of the documentation whose comments mark these parts.
 
 "names" prints the first column of the table after the comment ".. names: TABLE", one name on each
 line. "recipe" prints the literal block after the comment ".. recipe: NAME". "output" compares

@@ -50,7 +50,7 @@ def tokens(source):
 
 
 def closing(toks, i):
-    """Returns the index of the parenthesis or brace that closes the one at index i."""
+    """Returns the index of the parenthesis or brace that closes the parenthesis or brace at i."""
     depth = 0
     for j in range(i, len(toks)):
         if toks[j].text in "([{":

@@ -30,5 +30,5 @@ def check(good, why="", *more):
 
 
 def equal(got, want, what=""):
-    """Raises Fail unless got and want are equal; what names the value."""
+    """Raises Fail unless got and want are equal; what: the name of the value, for the message."""
     check(got == want, "%s: got %r, not %r" % (what, got, want))

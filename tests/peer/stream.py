@@ -160,8 +160,8 @@ class Direction:
         self.start = start
 
     def alignment(self):
-        """ Returns four numbers: the TCP segments with FPDUs, those of them that begin with the
-        beginning of an FPDU, those of them that end with the end of an FPDU, and the FPDUs. If TCP
+        """ Returns four numbers: of TCP segments with FPDUs, of TCP segments that begin with the
+        beginning of an FPDU, of TCP segments that end with the end of an FPDU, and of FPDUs. If TCP
         cut a segment at the edge of the window, this segment and the segments after it are not
         counted, up to the next segment that begins with the beginning of an FPDU. """
         data, step = [], True

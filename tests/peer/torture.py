@@ -360,7 +360,7 @@ class KernelStream(Stream):
 
     def exchange(self, inbox):
         """ Sends messages, and checks the server's answers. The server sends the data of a message
-        back, or reads data of the peer and sends these. """
+        back, or reads data of the peer and sends the data that it has read. """
         ulpdus, want, there = [], [], {}
         for _ in range(self.rng.randint(1, self.SLOTS)):
             data = b"e" + self.rng.randbytes(self.size())
