@@ -17,16 +17,15 @@ LATE=
 KTAP_NEVER='differ|instead of|wrong (octet|data)|corrupt|leak|changed|Segmentation fault|core dumped|status 1[3-9][0-9]'
 
 # is_late STATUS [FILE]: did a command with the exit status STATUS and the output FILE fail because
-# of a time limit? Yes, if STATUS is 124: timeout(1) or iwt_patient ended the command. Also yes, if
-# a wait in this shell timed out or FILE reports a time-out, and FILE does not match KTAP_NEVER; but
-# not if a signal ended the command.
+# of a time limit? Yes, if STATUS is 124 (timeout(1) or iwt_patient ended the command), if a wait in
+# this shell timed out, or if FILE reports a time-out. But not if FILE matches KTAP_NEVER, or if a
+# signal ended the command.
 is_late() {
 	case $1 in
 	0) return 1 ;;
-	124) return 0 ;;
 	*[!0-9]* | 12[89] | 1[3-9]? | 2??) return 1 ;;	# no number, or a signal ended the command
 	esac
-	[ -n "$LATE" ] || grep -qsE '^(# ?)*time-out: ' "${2:-/dev/null}" || return 1
+	[ "$1" = 124 ] || [ -n "$LATE" ] || grep -qsE '^(# ?)*time-out: ' "${2:-/dev/null}" || return 1
 	! grep -qsE "$KTAP_NEVER" "${2:-/dev/null}"
 }
 
