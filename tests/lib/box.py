@@ -5,6 +5,7 @@ runtime specification) that runs COMMAND.
 --root PATH     the root directory of the container, a mount
 --net PATH      its network namespace
 --device PATH   a device file of this machine that the container gets; may be repeated
+--group GID     a further group of the user; may be repeated
 --memlock BYTES the limit of locked memory
 --bind PATH     a directory of this machine that the container gets besides "/", such as a directory
                 under /tmp; may be repeated
@@ -18,6 +19,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--root", required=True)
 parser.add_argument("--net", required=True)
 parser.add_argument("--device", action="append", default=[])
+parser.add_argument("--group", type=int, action="append", default=[])
 parser.add_argument("--memlock", type=int, default=65536)
 parser.add_argument("--bind", action="append", default=[])
 parser.add_argument("command", nargs=argparse.REMAINDER)
@@ -30,7 +32,7 @@ KINDS = {"pid": "pid", "ipc": "ipc", "uts": "uts", "mount": "mnt"}
 def device(path):
     numbers = os.stat(path).st_rdev
     return {"path": path, "type": "c", "major": os.major(numbers), "minor": os.minor(numbers),
-            "fileMode": stat.S_IMODE(os.stat(path).st_mode), "uid": 0, "gid": 0}
+            "fileMode": stat.S_IMODE(os.stat(path).st_mode), "uid": 0, "gid": os.stat(path).st_gid}
 
 
 def mount(where, kind, *options):
@@ -40,7 +42,7 @@ def mount(where, kind, *options):
 print(json.dumps({
     "ociVersion": "1.0.0",
     "process": {
-        "user": {"uid": NOBODY, "gid": NOBODY},
+        "user": {"uid": NOBODY, "gid": NOBODY, "additionalGids": args.group},
         "args": args.command,
         "cwd": "/",
         "env": [f"{name}={value}" for name, value in os.environ.items()],

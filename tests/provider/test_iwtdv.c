@@ -238,11 +238,14 @@ static void test_versions(void)
 	for (i = 0; i < sizeof(c.behind); i++)
 		good &= c.behind[i] == 0xa5 && r.behind[i] == 0xa5;
 	ok(good, "newer program: the unknown members are not written");
-	/* programs that were compiled for the first version have structures of these sizes */
+	/*
+	 * Programs that were compiled for the first version of iwtdv.h find arrays of 512 and 532
+	 * bytes at these offsets.
+	 */
 	is(offsetof(struct iwtdv_conn, private_data) + 512, 530,
-	   "newer program: iwtdv_conn has the size of the first version");
+	   "newer program: the private data of iwtdv_conn are where they were in the first version");
 	is(offsetof(struct iwtdv_request, frame) + 532, 550,
-	   "newer program: iwtdv_request has the size of the first version");
+	   "newer program: the frame of iwtdv_request is where it was in the first version");
 	end();
 }
 

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../lib/begin.sh"
 
 CM=/dev/infiniband/rdma_cm
+GROUP=4711
 MANY=67108864	# a limit of locked memory that is large enough
 
 # uverbs LINK: prints the device file of a link
@@ -47,14 +48,16 @@ traffic() {
 containers() {
 	local a b
 	a=$(uverbs "$DEV_A") && b=$(uverbs "$DEV_B") || { not_ok "$1: device files"; return; }
-	local as=(--device "$a" --device $CM --memlock $MANY) bs=(--device "$b" --device $CM --memlock $MANY)
+	local as=(--device "$a" --device $CM --memlock $MANY --group $GROUP) bs=(--device "$b" --device $CM --memlock $MANY --group $GROUP)
 	check "$1: rping between two containers" traffic "${bs[@]}" -- "${as[@]}"
+	refuse "$1: a user who is not in the group of rdma_cm" tried in_box "$NS_A" --device "$a" --device $CM --memlock $MANY \
+		iwt_patient "$IWT_TIME" rping -c -a $IP_B -C 1
 	check "$1: objects: none is left" no_objects_in "$DEV_A"
 	REFUSAL='[Cc]annot allocate memory|failed'
-	refuse "$1: too small a limit of locked memory" tried in_box "$NS_A" --device "$a" --device $CM --memlock 0 \
+	refuse "$1: too small a limit of locked memory" tried in_box "$NS_A" --device "$a" --device $CM --memlock 0 --group $GROUP \
 		iwt_patient "$IWT_TIME" rping -c -a $IP_B -C 1
 	REFUSAL=
-	refuse "$1: without the device file of rdma_cm" tried in_box "$NS_A" --device "$a" --memlock $MANY \
+	refuse "$1: without the device file of rdma_cm" tried in_box "$NS_A" --device "$a" --memlock $MANY --group $GROUP \
 		iwt_patient "$IWT_TIME" rping -c -a $IP_B -C 1
 	refuse "$1: without the device file of the link" tried in_box "$NS_A" --device $CM --memlock $MANY \
 		iwt_patient "$IWT_TIME" ibv_devinfo
@@ -78,10 +81,10 @@ alone() {
 removed() {
 	local a b
 	a=$(uverbs "$DEV_A") && b=$(uverbs "$DEV_B") || return
-	start in_box "$NS_B" --device "$b" --device $CM --memlock $MANY rping -s -a $IP_B -C 1000000 -S 4000 >"$TMP/server" 2>&1
+	start in_box "$NS_B" --device "$b" --device $CM --memlock $MANY --group $GROUP rping -s -a $IP_B -C 1000000 -S 4000 >"$TMP/server" 2>&1
 	SERVER=$PID
 	wait_listen "$NS_B" 7174 || return
-	start in_box "$NS_A" --device "$a" --device $CM --memlock $MANY rping -c -a $IP_B -C 1000000 -S 4000 >"$TMP/client" 2>&1
+	start in_box "$NS_A" --device "$a" --device $CM --memlock $MANY --group $GROUP rping -c -a $IP_B -C 1000000 -S 4000 >"$TMP/client" 2>&1
 	CLIENT=$PID
 	busywait "$IWT_TIME" moving || return
 	in_a rdma link del "$DEV_A" || return
@@ -89,14 +92,15 @@ removed() {
 	check "removed: its peer ends" gone "$SERVER"
 	check "removed: another link for the container" link_add "$NS_A" "$DEV_A" "$IF_A"
 	a=$(uverbs "$DEV_A")
-	check "removed: rping by the new link" traffic --device "$b" --device $CM --memlock $MANY -- --device "$a" --device $CM --memlock $MANY
+	check "removed: rping by the new link" traffic --device "$b" --device $CM --memlock $MANY --group $GROUP -- \
+		--device "$a" --device $CM --memlock $MANY --group $GROUP
 }
 moving() { [ "$(in_a rdma -j statistic show link "$DEV_A/1" | grep -o '"rx_bytes":[0-9]*' | cut -d: -f2)" -gt 1000000 ]; }
 gone() { ended "$1" >/dev/null; [ $? != 124 ]; }
 
 # The containers have the root directory of this machine
 root() { mkdir "$TMP/root" && mount --bind / "$TMP/root" && mount --make-private "$TMP/root"; }
-trap 'umount "$TMP/root" 2>/dev/null; cleanup' EXIT
+trap '[ -z "${mode:-}" ] || { chgrp "$group" $CM; chmod "$mode" $CM; }; umount "$TMP/root" 2>/dev/null; cleanup' EXIT
 
 begin crun rping rdma python3 ibv_devices ibv_devinfo
 only_iw_tcp "containers with links of iw_tcp"
@@ -104,6 +108,9 @@ check "a root directory" root
 # programs outside a container open this file by its name, which loads the module
 modprobe rdma_ucm
 check "the device file of rdma_cm" busywait 20 test -e $CM
+# The mode that the udev rule of the packages gives this file
+mode=$(stat -c %a $CM) group=$(stat -c %g $CM)
+check "the device file belongs to a group" eval "chgrp $GROUP $CM && chmod 660 $CM"
 if busywait 60 rdma system set netns exclusive; then
 	two_links
 	containers exclusive

@@ -108,7 +108,7 @@ buffers() {
 	[ ! -e $CACHE ] || echo 0 >$CACHE
 }
 
-# Tests the old connection while it gets no send buffers
+# Tests the old connection while all allocations of its send buffers fail, and then while 60 % fail
 starved() {
 	local was
 	if [ ! -e $FAILSLAB ] || [ ! -e $CACHE ]; then

@@ -8,7 +8,8 @@
 
 MB=$(if_quick 4 64) FILES=$(if_quick 40 400)
 MANY=$here/nfs_files.py
-# A sed script that changes the recipe so that the mount waits for a lost server
+# A sed script for the recipe "mount": the client repeats a request after 5 seconds (timeo=50), and
+# the lines that check the output go. Like every hard mount, the mount waits for a lost server.
 HARD="s/vers=4.2/&,timeo=50/;/^grep/d"
 
 # nfsd: starts the threads of the kernel's NFS server

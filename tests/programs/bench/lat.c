@@ -21,8 +21,9 @@ static uint64_t ticks(void) { return bench_now(); }
 #endif
 
 /*
- * What look() has received: @sends counts the Sends that wait_send() has not returned yet; @end
- * is set if the end has arrived.
+ * What look() has received: @sends is the number of Sends that have arrived and for which
+ * wait_send() has not yet returned true; @end is set if the Send without data has arrived, by which
+ * the peer ends the measurement.
  */
 struct seen {
 	unsigned int sends;

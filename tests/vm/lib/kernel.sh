@@ -2,9 +2,10 @@
 # shellcheck shell=bash
 # Kernels of the distribution. An artefact "kernel-NAME" has the distribution's kernel, the
 # headers to build modules, and the siw module, which is built from the same release's source
-# package:
+# package. The artefact has these files:
 #   version      the release string
-#   linux        the image to boot, and initrd
+#   linux        the image to boot
+#   initrd       the initial RAM disk of the image
 #   tree/        headers and modules, to be laid over a userland for building
 #   modules.img  a file system with the modules that the labs need
 

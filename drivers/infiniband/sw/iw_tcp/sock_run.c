@@ -245,8 +245,9 @@ bool iwt_sock_gather(struct iwt_sock *s)
  * iwt_sock_retry() - run the engines a little later
  * @s: socket
  *
- * Any context. Used when memory was missing: a bottom half workqueue runs the work item without
- * an allocation, while another workqueue might need a new thread.
+ * Any context. Used when memory was missing, so it must not need an allocation: if run_wq is a
+ * bottom half workqueue, run_wq runs the work item without a new thread; if not, WQ_MEM_RECLAIM
+ * guarantees that run_wq has a thread.
  */
 void iwt_sock_retry(struct iwt_sock *s)
 {

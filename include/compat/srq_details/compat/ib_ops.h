@@ -2,7 +2,7 @@
 #ifndef COMPAT_SRQ_DETAILS_H
 #define COMPAT_SRQ_DETAILS_H
 
-#define COMPAT_SRQ_DETAILS	/* this RDMA core lacks the operations */
+#define COMPAT_SRQ_DETAILS	/* this RDMA core has no fill_res_srq_entry */
 
 #include_next <compat/ib_ops.h>
 
