@@ -3,7 +3,8 @@
 """borrowed.py NAMESPACE DEVICE-INDEX ADDRESS: tests what RDMA netlink shows to a privileged process
 on a socket that an unprivileged process has opened. The unprivileged process opens the socket in
 NAMESPACE and passes the socket to this process, which has privileges. This process uses the socket
-to request the queue pairs of the device, and prints how often ADDRESS occurs in the answers."""
+to request the queue pairs of the device, and prints how often ADDRESS occurs in the answers.
+Fails if the kernel refuses the request, or if no answer contains a queue pair."""
 import array
 import ctypes
 import os

@@ -3,12 +3,14 @@
 runtime specification) that runs COMMAND.
 
 --root PATH     the root directory of the container, a mount
---net PATH      its network namespace
---device PATH   a device file of this machine that the container gets; may be repeated
+--net PATH      the file of the network namespace of the container
+--device PATH   a character device of this machine that the container gets; may be repeated
 --group GID     a further group of the user; may be repeated
---memlock BYTES the limit of locked memory
---bind PATH     a directory of this machine that the container gets besides "/", such as a directory
-                under /tmp; may be repeated
+--memlock BYTES the limit of locked memory (65536)
+--bind PATH     a directory of this machine that the container gets besides "/", read only, such as
+                a directory under /tmp; may be repeated
+
+--root and --net are required.
 """
 import argparse
 import json

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """
 came.py save FILE NS LINK NS LINK   saves the current counters of two links in FILE
-came.py look FILE                   checks that since "save" each link has received everything that
-                                    the other link sent, that no link counted an error, and that
-                                    all requests have completed. Writes a line for each violation
-                                    to FILE.came; without violations, FILE.came is empty.
+came.py look FILE                   checks that since "save" each link has received as many Sends,
+                                    Writes and Reads as the other link sent, that no link counted an
+                                    error, and that no connected queue pair has incomplete requests.
+                                    Writes a line for each violation to FILE.came; without
+                                    violations, FILE.came is empty. Does nothing if FILE.came
+                                    exists.
 
 Some programs may wait for ever just before they end. A test may excuse such a program, but only if
 no link has lost a message. came.py works only with the counters of iw_tcp.

@@ -5,10 +5,10 @@ Sets up WireGuard devices by generic netlink. ip(8) can create these net devices
 to set them up.
 
 genl.py wg-key NETDEV KEY PORT
-                    gives the device the private key KEY (64 hexadecimal digits) and a UDP port;
-                    prints the public key of the device
+                    gives NETDEV the private key KEY (64 hexadecimal digits) and the UDP port PORT;
+                    prints the public key of NETDEV
 genl.py wg-peer NETDEV PUBLIC-KEY HOST PORT NETWORK...
-                    adds a peer with the IPv4 address HOST and the UDP port PORT; the device sends
+                    adds a peer with the IPv4 address HOST and the UDP port PORT; NETDEV sends
                     packets for the IPv4 and IPv6 NETWORKs to this peer
 """
 import ipaddress

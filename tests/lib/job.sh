@@ -20,10 +20,11 @@ job() {
 on_host() { job "$1" "host_suite $(printf '%q ' "${@:2}")" "$1"; }
 
 # in_lab NAME LAB SECONDS LIMIT ITEM...: defines a job that runs tests in a laboratory. All tests
-# together may take SECONDS, and each test may run for LIMIT seconds without progress. "LAB/1" has
-# one virtual processor, other laboratories have two. (Many laboratories run at once: more virtual
-# processors for each real processor would take more time and show few more races.) LAB_PIN binds
-# the processors of a User-Mode Linux to real processors, which saves a fifth of the time.
+# together may take SECONDS, and each test may run for LIMIT seconds without progress. "LAB/N" has
+# N virtual processors, "LAB" has two; the variable LAB_CPUS overrides both numbers. (Many
+# laboratories run at once: more virtual processors for each real processor would take more time and
+# show few more races.) LAB_PIN binds the processors of a User-Mode Linux to real processors, which
+# saves a fifth of the time.
 in_lab() {
 	local name=$1 lab=${2%/*} time=$3 limit=$4 cpus=2
 	[ "$lab" = "$2" ] || cpus=${2#*/}
@@ -97,10 +98,12 @@ run_job() {
 	mv "$part" "$LOGS/$name.result"
 }
 
-# forgive LOG PART EXCUSES: prints "excused ITEM: REASON" for each item of EXCUSES that has passed
-# in its repetition, and "forgiven RESULT" for each failure in the run before. The files LOG and
-# PART have the output and the results of the run before, PART.again has the results of the
-# repetition. EXCUSES is text in the form of excuse.awk.
+# forgive LOG PART EXCUSES: prints "excused ITEM: REASON" for each item of EXCUSES that has not
+# failed in its repetition, and "forgiven RESULT" for each failure of this item in the run before.
+# If no item has failed in the repetition, also prints a "forgiven" line for the time limit or the
+# gate of the laboratory, and for each kernel message that the gate reported. The files LOG and PART
+# have the output and the results of the run before, PART.again has the results of the repetition.
+# EXCUSES is text in the form of excuse.awk.
 forgive() {
 	local item why what
 	while IFS=$'\t' read -r item why; do
@@ -170,10 +173,10 @@ logs() {
 	while [ -e "$log" ]; do echo "$log"; log+=.again; done
 }
 
-# explain LOG: prints each failure, the test's output about the failure, and the messages of the
-# laboratory's gate, with all lines of the kernel's first bad message (machine.sh indents these
-# lines). The output must be sufficient to find the fault, because a reader of results from another
-# machine seldom has the logs.
+# explain LOG: prints the failures, up to 25 lines of the test's output about each failure (120
+# lines in all), and the messages of the laboratory's gate, with all lines of the kernel's first bad
+# message (machine.sh indents these lines). The output must be sufficient to find the fault, because
+# a reader of results from another machine seldom has the logs.
 explain() {
 	awk '{ sub(/\r$/, "") }
 		!/^(not ok |#)/ { said = 0 }

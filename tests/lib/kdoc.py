@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""kdoc.py FILE...: checks that every public function of a C file has a kernel-doc comment, and that
-no line of any file is too long. A function whose body has at most three lines may have a comment of
-one line instead. Prints each error; fails if there is an error."""
+"""kdoc.py FILE...: checks that every public function iwt_*() of a C file has a kernel-doc comment,
+and that no line of any file has more than 98 columns. A function whose body has at most three lines
+may have a comment of one line instead. Prints each error; fails if there is an error."""
 
 import re
 import sys

@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # kernel_cmd CLANG OBJECT [ROOT [SRC]]: finds the command by which the kernel's Makefile made
 # OBJECT, and converts the command for the compiler CLANG. Sets SOURCE to the source file, and ARGS
-# to the options without those that CLANG does not know. ROOT is the root directory in which OBJECT
+# to the options without the options -Wp,* and *bounds-strict*, and without the options that CLANG
+# does not know. ROOT is the root directory in which OBJECT
 # was built: /usr/src becomes ROOT/usr/src. SRC is the directory that was mounted on /src during
 # the build: /src becomes SRC.
 kernel_cmd() {

@@ -105,7 +105,8 @@ not() {
 }
 
 # refuse WHAT COMMAND...: runs COMMAND, which must fail by itself, and reports the result as WHAT.
-# If REFUSAL, a pattern of grep -E, is set, the output of COMMAND must match this pattern.
+# The output of COMMAND must not say that a program could not be run. If REFUSAL, a pattern of grep
+# -E, is set, the output of COMMAND must match this pattern.
 REFUSAL=
 refuse() {
 	local what=$1 rc why=''
@@ -131,9 +132,9 @@ refuse() {
 
 # subtests PREFIX FILE STATUS: reports the results in FILE, the TAP of another program, as results
 # of this test; PREFIX is added to their names. STATUS is the exit status of the program. Reports
-# one more failure, and fails, if FILE has no plan, if the number of results is not the planned
-# number, or if STATUS is not 0 although the program reported no failure. A line "# time-out: ..."
-# belongs to the result after the line.
+# one more failure, and fails, if FILE has no plan or no result, if the number of results is not the
+# planned number, or if STATUS is not 0 although the program reported no failure. A line
+# "# time-out: ..." belongs to the result after the line.
 subtests() {
 	local prefix=$1 file=$2 status=${3:-that nobody looked at} line plan='' seen=0 bad=0 diags=()
 	LATE=

@@ -25,8 +25,8 @@ middle_cables() {
 	done
 }
 
-# reaches ADDRESS...: waits until A gets an answer from each address; ignores IPv6 addresses if the
-# kernel has no IPv6
+# reaches ADDRESS...: waits until A gets an answer to ping from each ADDRESS; ignores IPv6 addresses
+# if the kernel has no IPv6
 reaches() {
 	local ip
 	for ip; do

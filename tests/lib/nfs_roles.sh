@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # NFS over RDMA: the kernel's server exports a tmpfs, and the kernel's client mounts it with
-# proto=rdma, writes some megabytes, mounts again, reads and compares.
+# proto=rdma, writes a file of MEGABYTES, unmounts, mounts again, reads and compares the file.
 #
-#   nfs_roles.sh server DIR		starts the server, writes 0 or an error to DIR/started, and
-#					serves until the file DIR/stop exists
+#   nfs_roles.sh server DIR		starts the server, writes 0 to DIR/started if the server
+#					listens for RDMA (else another number), and serves until
+#					the file DIR/stop exists
 #   nfs_roles.sh client DIR MEGABYTES	writes the exit status and the output of each step to
 #					DIR/STEP.rc and DIR/STEP.log
 #

@@ -8,7 +8,8 @@ line. "recipe" prints the literal block after the comment ".. recipe: NAME". "ou
 FILE with the literal block after the comment ".. output: NAME", if the page has this comment: FILE
 must contain each line of the block, in the same order; "..." in the block matches any text. With
 the NAME "", "recipe" prints the names of all recipes, and "output" the names of all outputs.
-"commands" prints the commands in the text of the page, such as "``ss -tn``", except those that are
+"commands" prints the commands in the text of the page, such as "``ss -tn``": literals of at least
+two words that begin with a word of LOOKS and do not contain "...". It leaves out commands that are
 a line of a recipe or a part of such a line."""
 import re
 import sys

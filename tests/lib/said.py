@@ -41,8 +41,8 @@ def rows_of_table(lines):
 
 
 def check_cells(text):
-    """Yields (line, message) for each first cell of a simple table whose text continues on the next
-    line: Sphinx reads that line as a separate row."""
+    """Yields (line, message) for each first cell of a simple table whose last word or comma shows
+    that its text continues on the next line: Sphinx reads the next line as a separate row."""
     rule, width = re.compile(r"=+( +=+)+\s*$"), 0
     for n, line in enumerate(text.split("\n"), 1):
         if rule.match(line):

@@ -24,8 +24,8 @@ may_zerocopy() { [ ! -e /sys/kernel/realtime ] && has_feature ZEROCOPY; }
 # may_poll: does the driver support the setting polling on this kernel?
 may_poll() { [ ! -e /sys/kernel/realtime ] && has_feature POLLING; }
 
-# with_zerocopy COMMAND...: turns zero copy on and CRC off on both links, and runs COMMAND; only
-# reports a skip if the driver does not support zero copy
+# with_zerocopy COMMAND...: turns zero copy on and CRC off on both links, and runs COMMAND; does not
+# restore these settings. If the driver does not support zero copy, only reports a skip
 with_zerocopy() {
 	if ! may_zerocopy; then
 		skip "with zero copy" "not with PREEMPT_RT, or the driver was built without ZEROCOPY"

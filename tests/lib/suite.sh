@@ -3,7 +3,8 @@
 # suite.sh [-t SECONDS] ITEM...: runs tests one after another, in a laboratory or on a real machine,
 # and prints a line before and after each test. An ITEM is "[VAR=VALUE...] FILE [ARGUMENT...]", with
 # FILE relative to tests/. iwt_patient ends an item that makes no progress for SECONDS (300). If
-# there is no iwt_patient, timeout(1) ends an item after SECONDS.
+# there is no iwt_patient, timeout(1) ends an item after SECONDS. The exit status is 1 if the exit
+# status of an item was neither 0 nor 4, else 0.
 cd "$(dirname "$0")/.." || exit 1
 limit=300 rc=0
 if [ "$1" = -t ]; then limit=$2; shift 2; fi

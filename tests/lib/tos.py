@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""tos.py INTERFACE PORT: prints the types of service (traffic classes, in IPv6) of TCP segments
-with payload, until a signal ends the program. Prints each line once: "out 0x28" for segments to
-PORT, "in 0x28" for segments from PORT."""
+"""tos.py INTERFACE PORT: prints "ready", and then the types of service (traffic classes, in IPv6)
+of TCP segments with payload, until a signal ends the program. Prints each line once: "out 0x28" for
+segments to PORT, "in 0x28" for segments from PORT."""
 import socket
 import struct
 import sys

@@ -2,7 +2,8 @@
 """tracenames.py DRIVER UAPI: prints the constants that have no name in DRIVER/trace_names.h.
 
 If trace_names.h names one constant of an enum, it has to name all of them. A constant that only
-counts the others has no name: it is the last one, and the enum gives it no value.
+counts the other constants has no name: it is the last constant, and the enum gives it no value.
+Also prints an error if trace_names.h names constants of fewer than six enums.
 """
 import glob
 import re
