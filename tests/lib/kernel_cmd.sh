@@ -3,9 +3,8 @@
 # kernel_cmd CLANG OBJECT [ROOT [SRC]]: finds the command by which the kernel's Makefile made
 # OBJECT, and converts the command for the compiler CLANG. Sets SOURCE to the source file, and ARGS
 # to the options without the options -Wp,* and *bounds-strict*, and without the options that CLANG
-# does not know. ROOT is the root directory in which OBJECT
-# was built: /usr/src becomes ROOT/usr/src. SRC is the directory that was mounted on /src during
-# the build: /src becomes SRC.
+# does not know. ROOT is the root directory in which OBJECT was built: /usr/src becomes
+# ROOT/usr/src. SRC is the directory that was mounted on /src during the build: /src becomes SRC.
 kernel_cmd() {
 	local clang=$1 object=$2 root=${3:-} src=${4:-/src} cmd arg
 	local -a all=() keep=()

@@ -74,8 +74,9 @@ later() {
 	alone "$1" "completion queues" iwt_queues -a $IP_A -n 20 resize times
 }
 
-# refused NAME [PROGRAM ARGUMENT...]: checks that the module refuses a command of PROGRAM. The shim
-# with the version NAME changes this command, so that it requests an unknown feature.
+# refused NAME [PROGRAM ARGUMENT...]: checks that the module refuses a command of PROGRAM (without
+# PROGRAM: of ibv_rc_pingpong). The shim with the version NAME changes this command, so that the
+# command requests an unknown feature.
 refused() {
 	local program=(iwt_patient 30 ibv_rc_pingpong -d "$DEV_A" -g 0)
 	[ $# -eq 1 ] || program=(iwt_patient 30 "$IWT_BIN/$2" "${@:3}")

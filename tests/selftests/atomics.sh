@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Many queue pairs do atomic operations on one word at the same time, while a processor of the host
-# that has this word does atomic operations on the word, too (RFC 7306 5.3).
-# IWT_ATOMICS: number of operations of each queue pair
+# One queue pair, and then 32 queue pairs at the same time, add to one word by atomic operations,
+# while a processor of the host that has this word adds to the word by its own atomic operations
+# (RFC 7306 5.3). Then the queue pairs count up another word by compare and swap.
+# IWT_ATOMICS: number of additions of each queue pair (2000)
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_atomics

@@ -62,7 +62,7 @@ check "the server ends well" ended "$SRV"
 grep -q "^connect: Protocol error" "$TMP/serve" || diag <"$TMP/serve"
 
 said() { grep -q "$1" "$2"; }
-# pair_of WHAT: starts two programs, which exchange data without end; SRV and CLI are their pids.
+# pair_of WHAT: starts the server SRV in B and the client CLI in A, which exchange data without end.
 # The test then kills one of the programs or deletes the client's link.
 pair_of() {
 	serve

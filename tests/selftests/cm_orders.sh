@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Commands of rdma_cm in any order (iwt_cmorder): the kernel does not crash, each command is
-# answered, and no object is left. IWT_SEED repeats a round; IWT_ORDERS: seconds (5).
+# answered, and no object is left. IWT_SEED repeats a round; IWT_ORDERS: duration in seconds (5).
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_cmorder rping rdma

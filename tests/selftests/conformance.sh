@@ -6,7 +6,9 @@
 #	conformance.sh [--ip 4|6] [--mtu MTU] [--path direct|proxy|loopback|PROFILE]
 #		[--peer-of TYPE] [OPTION OF conform.py]...
 #
-# PROFILE: loss, reorder or duplicate (netem, in both directions)
+# --ip: version of IP (4); --mtu: MTU of the veth pair (1500); --path: path between the peer and the
+# device (direct). PROFILE is loss, reorder or duplicate (netem, in both directions). --peer-of:
+# type of the link to test, instead of IWT_LINK_TYPE.
 . "$(dirname "$0")/../lib/begin.sh"
 
 peer=$(dirname "$0")/../peer

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Containers: a program of an ordinary user runs in a container (of crun, an OCI runtime) that has
-# a network namespace with a link, and the device files of this link. Nothing else is needed; the
-# container has no capability. A container cannot use the link of another one.
+# a network namespace with a link, the device file of this link, and the device file of rdma_cm. The
+# user must be in the group of rdma_cm and may lock memory; the container has no capability. In the
+# mode "exclusive" of the RDMA core, a container cannot use the link of another container.
 . "$(dirname "$0")/../lib/begin.sh"
 
 CM=/dev/infiniband/rdma_cm
@@ -108,7 +109,8 @@ check "a root directory" root
 # programs outside a container open this file by its name, which loads the module
 modprobe rdma_ucm
 check "the device file of rdma_cm" busywait 20 test -e $CM
-# The mode that the udev rule of the packages gives this file
+# The file gets the mode 660, as by the udev rule of the packages; the old mode is restored at the
+# end
 mode=$(stat -c %a $CM) group=$(stat -c %g $CM)
 check "the device file belongs to a group" eval "chgrp $GROUP $CM && chmod 660 $CM"
 if busywait 60 rdma system set netns exclusive; then

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Resizes completion queues: refused sizes, events, memory; and random resizes during verified
-# traffic of several threads.
-# IWT_ROUNDS: number of resizes for each way to poll; IWT_SEED: repeats a run
+# Resizes completion queues: refused sizes, events, memory; random resizes during verified traffic
+# of several threads; and the end of the process or of the link during a resize.
+# IWT_ROUNDS: number of resizes for each way to poll (300); IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_queues

@@ -3,6 +3,7 @@
 # Deferred posts: the provider posts requests without a doorbell, because the device expects the
 # process to poll its completion queue. The device must send these requests even if the process
 # stops polling, and while the device waits for an answer of the peer.
+# IWT_QUICK: fewer requests and answers (always so on one processor)
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_bench rdma
@@ -34,9 +35,10 @@ both() {
 # still PORT OPTION...: both ends post requests, and then do not poll for completions
 still() { both "$@" -m still -n $rounds; }
 
-# answer PORT OPERATION: each end waits for the message of the other end, and answers at once. On a
-# machine on which an answer takes many milliseconds, there are fewer answers. Uses up to ten ports,
-# from PORT on.
+# answer PORT OPERATION: each end waits for the message of the other end, and answers at once (if
+# OPERATION is read, the client posts a Read when the Read before has completed). On a machine on
+# which an answer takes many milliseconds, there are fewer answers. Uses up to ten ports, from PORT
+# on.
 answer() {
 	local port=$1 had=0 end=$((SECONDS + IWT_TIME / 2))
 	while ((had < answers && SECONDS < end)); do

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Paths with long delays. The driver fills TCP's send buffer. TCP gives the net device packets of
-# many segments, even if the congestion window is smaller than a batch of the driver.
+# many segments, even if the congestion window is smaller than a batch of the driver. The driver
+# frees its buffers after the traffic, and the receiver sends few acknowledgments.
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/middle.sh
 . "$IWT_LIB/middle.sh"
@@ -148,7 +149,8 @@ no_more_than() { [ "$(counter "$DEV_A" mem_txbuf)" -le "$1" ]; }
 acks() { in_b cat "/sys/class/net/$IF_B/statistics/tx_packets"; }
 
 # few NAME PERCENT: sends a stream. B must send at most PERCENT acknowledgments for 100 packets,
-# because B acknowledges packets that arrive together by one acknowledgment.
+# because B acknowledges packets that arrive together by one acknowledgment. (Not checked on kernels
+# without bottom half work.)
 few() {
 	local packets acks
 	packets=$(sent packets) acks=$(acks)

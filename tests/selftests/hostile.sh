@@ -4,7 +4,7 @@
 # IWT_SEED repeats a run.
 . "$(dirname "$0")/../lib/begin.sh"
 
-# The honest processes are the two ends of rping, which verifies its data all the time
+# The honest processes are the two ends of rping, which exchange data without end
 others() { alive "$CLI" && alive "$SRV"; }
 still_moving() { MOVING_FROM='' busywait "$IWT_TIME" moving "$NS_A" "$IF_A" 100000; }
 

@@ -36,7 +36,7 @@ unlinks() {
 }
 
 # both CRC CLIENT-TYPE SERVER-TYPE: runs all tests with a client and a server of these types (iw_tcp
-# or siw); CRC is only for the names of the results
+# or siw), but perftest only with a client of iw_tcp. CRC is only for the names of the results
 both() {
 	local crc=$1 a=$2 b=$3 what="CRC $1, $2 connects to $3" ca=() sb=() tool
 	links "$a" "$b" || { not_ok "$what: links"; unlinks; return; }

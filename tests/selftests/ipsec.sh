@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Connections over IPsec (ESP in transport mode): all operations, startup and Terminates work, all
-# packets are ESP packets without plain data, and without keys no data are sent unencrypted.
+# TCP segments are in ESP packets without plain data, and without keys no data are sent unencrypted.
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/wire.sh
 . "$IWT_LIB/wire.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# kill -9 during traffic: the connection ends at the other side, too, no object is left, and the
-# next connection works.
+# kill -9 of the client, the server or both during traffic: the connection ends at the client's
+# side, no queue pair is left at either side, and the next connection works.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rping ib_write_bw

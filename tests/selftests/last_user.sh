@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # A link is deleted, or the module is unloaded, just when rdma_cm releases the link. rdma_cm first
 # drops its reference to the device, and then its reference to the GID. If the kernel has probes,
-# the test makes the time between these two steps longer.
+# the test makes the time between these two steps longer. IWT_ROUNDS: number of rounds (3)
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_conn

@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Creates and deletes links, tests refused links, and links whose netdev changes.
-# IWT_QUICK: fewer repetitions
+# Creates and deletes links on several kinds of netdevs, and tests refused links, the attributes of
+# a link, the speed of its port, several links at once, and links whose netdev changes or is
+# deleted.
+# IWT_QUICK: a link is deleted and added again 4 times, not 20 times
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/gid.sh
 . "$IWT_LIB/gid.sh"

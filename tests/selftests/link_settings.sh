@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The settings of a link in configfs, and their effect on connections.
+# The settings of a link in configfs, the parameters of the module, which are the initial settings
+# of a new link, and the effect of settings on connections. IWT_SEED repeats the random texts of a
+# run.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rdma python3

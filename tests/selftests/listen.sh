@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Tests listeners: a listener is ready before the first connection; closing a listener delays no
-# other process; if the port of a listener is in use on a new link, the listener waits for the port.
+# Tests listeners: a listener on one link or on several links is ready before the first connection;
+# closing a listener delays no other process; if the port of a listener is in use when a link is
+# added, the listener waits for the port.
 . "$(dirname "$0")/../lib/begin.sh"
 
 READER=$KTEST/reader
@@ -23,9 +24,9 @@ overdue() {
 	echo $sum
 }
 
-# first WHAT ADDRESS PORT [TO]: listens at many ports from PORT on. Clients connect to each port as
-# soon as possible. A connection may only fail by the device's time limit: the device counts the
-# connections that fail in this way.
+# first WHAT ADDRESS PORT [TO]: listens at ADDRESS and many ports, from PORT on. Clients connect to
+# each port of the address TO (ADDRESS) as soon as possible. A connection may only fail by the
+# device's time limit: the device counts the connections that fail in this way.
 first() {
 	local what=$1 over lost
 	over=$(overdue)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # FPDUs longer than a segment: all data are verified, with and without CRC, and with packet loss.
 # FPDUs may only be longer than a segment if the settings of both links allow this.
+# IWT_QUICK: without packet loss, and not with the setting on one link only
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rdma tc
@@ -25,8 +26,8 @@ data() {
 }
 
 # are longer: are the FPDUs of both links longer than in the first run (SHORT)? are short: are they
-# as short as in the first run? An average that is a quarter longer counts as longer, because most
-# messages are short.
+# as short as in the first run? An average that is more than a quarter longer counts as longer,
+# because most messages are short.
 are() {
 	local dev is
 	for dev in $DEV_A $DEV_B; do

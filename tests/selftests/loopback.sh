@@ -3,8 +3,9 @@
 # Listeners on loopback addresses. For rdma_cm a loopback address is like a wildcard address:
 # rdma_cm listens on the links of all namespaces. So a listener in one namespace must not make links
 # of another namespace fail, and these links must not make the listener fail. The listener gets its
-# connections on the link on lo, whatever other links exist. On a new link, the listener waits until
-# its address and port are free.
+# connections on the link on lo, whatever other links exist (not tested on older kernels, whose
+# rdma_cm finds no link on lo). On a new link, the listener waits until lo has its address and its
+# port is free.
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/gid.sh
 . "$IWT_LIB/gid.sh"

@@ -4,6 +4,7 @@
 # needs no privilege). Newer kernels use the net device of the link's only GID without a check, and
 # the GID must have a net device at all times: binds must not fail, and the kernel must not crash.
 # Older kernels find the link by the MAC address; there a bind may fail with ENODEV.
+# IWT_QUICK: 100 changes instead of 400
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/gid.sh
 . "$IWT_LIB/gid.sh"
@@ -39,7 +40,7 @@ bound() {
 	[ -z "$wrong" ] || diag <<<"$wrong"
 }
 
-# beside WHAT: changes addresses while two processes bind
+# beside WHAT: changes the MAC address of A's net device CHANGES times, while two processes bind
 beside() {
 	local i pids=()
 	rm -f "$TMP/stop" "$TMP"/bind-*

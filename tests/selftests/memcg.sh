@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Memory control groups: programs with less memory than they need fail or are killed. A program
-# that is killed in the middle of its work leaves no object, and its group is not charged any
-# more. The group of a server is charged for the connections that the server accepted.
+# Memory control groups: a program with less memory than it needs may fail or be killed, but must
+# not hang. A program that is killed in the middle of its work leaves no object, and its group is
+# not charged for rings and sockets any more. The group of a server is charged for the connections
+# that the server accepted.
 . "$(dirname "$0")/../lib/begin.sh"
 
 PAIRS=4
@@ -37,7 +38,8 @@ servers() {
 	done
 }
 
-# tight LIMIT: runs a client in a group whose limit is LIMIT
+# tight LIMIT: runs a client in a group whose limit is LIMIT; the client may succeed, fail or be
+# killed
 tight() {
 	local srv rc
 	cg_memory "$1"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The ring of a queue counts against RLIMIT_MEMLOCK of the user who created the queue, as long as
 # the queue exists or a process has mapped a page of the ring. (limits.sh tests the limit of one
-# process.)
+# process.) IWT_ROUNDS: number of steps of the search (400); IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_charge rdma setpriv prlimit
@@ -12,7 +12,8 @@ steps=${IWT_ROUNDS:-400}
 
 # user UID: prints a command that runs another command as UID without privileges
 user() { echo "setpriv --reuid $1 --clear-groups --inh-caps=-all --bounding-set=-ipc_lock"; }
-# as UID COMMAND...: runs COMMAND without privileges, as a user who has no other process
+# as UID COMMAND...: runs COMMAND in A as UID, without privileges and without a limit of locked
+# memory
 # shellcheck disable=SC2046
 as() { in_a prlimit --memlock=unlimited:unlimited $(user "$1") "${@:2}"; }
 # search UID [PREFIX...] iwt_charge DEVICE: runs iwt_charge in its mode "search", as the user UID

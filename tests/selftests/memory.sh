@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Memory regions of a process: which access the peer has, and what happens to a region when the
 # process changes its mappings.
-# IWT_ROUNDS: number of random changes of a region; IWT_SEED: repeats a run
+# IWT_ROUNDS: number of random changes of a region (300); IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_memory

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Links on net devices without a link layer address (tun, WireGuard, ipip, sit), on other special
-# net devices (team, ipvlan), and in VRFs. The test verifies data, and checks that a link is deleted
-# when its net device is deleted. Links on net devices of unsupported types are refused.
+# Links on tunnels (tun, WireGuard, ipip, sit), on other special net devices (team, ipvlan), and in
+# VRFs. The test verifies data (except on a team), and checks that a link is deleted when its net
+# device is deleted, also during traffic. Links on net devices of unsupported types are refused, on
+# older kernels also links on tun and WireGuard, which have no link layer address.
 # IWT_QUICK: rping verifies data, instead of iwt_verify
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/wireguard.sh

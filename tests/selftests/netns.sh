@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Network namespaces: each link belongs to one namespace, and is deleted with this namespace. In the
-# mode "shared" of the RDMA core, all namespaces see all RDMA devices; in the mode "exclusive", a
-# device is visible in its namespace only.
+# Network namespaces: each link belongs to the namespace of its net device, and is deleted with this
+# namespace, or when the net device moves to another namespace. In the mode "shared" of the RDMA
+# core, all namespaces see all RDMA devices. In the mode "exclusive", an RDMA device is visible in
+# its namespace only, and the device can move to another namespace without its net device.
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/users.sh
 . "$IWT_LIB/users.sh"

@@ -3,6 +3,7 @@
 # Verifies all operations, byte by byte, over many kinds of networks between two hosts: VLANs,
 # bonds that fail over, a router that fragments, a path whose MTU shrinks, loss, delay and
 # reordering, small windows, jumbo frames, disabled offloads, link-local addresses.
+# IWT_QUICK: one round, with messages of at most 70000 bytes
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/middle.sh
 . "$IWT_LIB/middle.sh"
@@ -53,7 +54,8 @@ repeatedly() {
 steps() { wc -l <"$TMP/steps"; }
 
 # while_it_changes WHAT ADDRESS STEP COUNT: calls STEP repeatedly, which changes the network, and
-# verifies all operations meanwhile, until the network has changed COUNT times
+# verifies all operations meanwhile, until the network has changed COUNT times; runs iwt_verify at
+# most 20 times
 while_it_changes() {
 	local pid runs
 	: >"$TMP/steps"
@@ -123,8 +125,8 @@ disturbed() {
 	plain
 }
 
-# windows MIN: limits TCP's buffers for new connections; without an argument, restores the old
-# limits
+# windows [BYTES]: limits TCP's buffers of new connections to BYTES; without an argument, restores
+# the old limits
 WAS=()
 windows() {
 	if [ ${#WAS[@]} -eq 0 ]; then

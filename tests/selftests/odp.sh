@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Memory regions that are not pinned (on-demand paging): the kernel removes and restores their
 # pages, and the streams wait for page faults, some of which never end.
-# IWT_ROUNDS: number of random changes; IWT_SEED: repeats a run
+# IWT_ROUNDS: number of random changes (60); IWT_SEED: repeats a run; IWT_QUICK: 10 random changes,
+# and iwt_verify without errors and events
 . "$(dirname "$0")/../lib/begin.sh"
 . "$(dirname "$0")/../lib/nvme.sh"
 

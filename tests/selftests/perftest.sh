@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # perftest over rdma_cm: a few iterations of each operation that iWARP has.
 # (perftest does not check its data; verify.sh tests that data are transferred unchanged.)
-# IWT_QUICK: one test of each kind
+# IWT_QUICK: only one test each of ib_write_bw, ib_read_bw, ib_send_bw and ib_write_lat, and the
+# tests of a shared receive queue
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin ib_write_bw

@@ -58,8 +58,8 @@ reads() {
 		text=$(cat "$file") && [[ $text =~ ^[0-9]+$ ]] || { echo "$file: $text"; return 1; }
 	done
 }
-# up_and_down DOWNS: sets the other end of the veth pair down, waits until the counter link_downed
-# is DOWNS, and sets it up again
+# up_and_down DOWNS: sets B's end of the veth pair down, waits until A's counter link_downed is
+# DOWNS, and sets B's end up again
 up_and_down() { ip -n "$NS_B" link set "$IF_B" down && busywait 20 is "$1" port "$DEV_A" link_downed; ip -n "$NS_B" link set "$IF_B" up; }
 # downs NETDEV TIMES: sets a net device of A down and up, TIMES times
 downs() {

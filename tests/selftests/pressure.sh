@@ -33,7 +33,7 @@ by_turns() {
 # net_all NAME VALUE: sets a sysctl on both hosts
 net_all() { in_net "$NS_A" sysctl -qw "$1=$2" && in_net "$NS_B" sysctl -qw "$1=$2"; }
 
-# data WHAT MAX-SIZE OPERATIONS: verifies the operations in all sizes, in both directions
+# data WHAT MAX-SIZE OPERATIONS: verifies the operations in sizes up to MAX-SIZE, in both directions
 data() {
 	verify_pair "$1" $IP_B --max-size "$2" --rounds 1 --no-neg --no-events --no-wr --ops "$3"
 }

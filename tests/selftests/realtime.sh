@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# With PREEMPT_RT, real time threads of the kernel must do little work of the engines: while such a
-# thread works, no other task can run on its processor. The threads of timers and of RCU are real
-# time threads, and also run the bottom halves that they raise.
+# With PREEMPT_RT, real time threads of the kernel must not do most of the work of the engines:
+# together they may use less than two thirds of the time of one processor. While such a thread
+# works, no other task can run on its processor. The threads of timers and of RCU are real time
+# threads, and also run the bottom halves that they raise.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin ib_write_bw

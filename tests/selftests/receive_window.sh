@@ -49,7 +49,7 @@ run() {
 	SERVER=$?
 }
 
-# grown END: do the samples show that the window has grown?
+# grown END: do the samples of END show a window threshold (rcv_ssthresh) of more than 512 KiB?
 grown() { [ "$(most "$1" rcv_ssthresh)" -gt $((512 << 10)) ] 2>/dev/null; }
 
 # flow OPERATION END: tests an OPERATION whose data arrive at END (a or b). Repeats the test with

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The details of a connection in "rdma -dd resource show" and ss: addresses, negotiated values,
-# amounts sent and received; which users may see the addresses; and that no user sees an address of
-# kernel memory.
+# amounts sent and received; which users may see the addresses; that these details show no address
+# of kernel memory; raw dumps; the user of each socket; and queues whose details are requested while
+# they are destroyed.
 . "$(dirname "$0")/../lib/begin.sh"
 
 # is VALUE COMMAND...: does COMMAND print VALUE?

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Shared receive queues of a process: several streams take receives from one queue, while threads
 # post receives, the queue is resized, and streams end in the middle of messages.
-# IWT_ROUNDS: number of random steps (2000); IWT_SEED: repeats a run
+# IWT_ROUNDS: number of random steps (2000); IWT_SEED: repeats a run; IWT_QUICK: 300 random steps
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_srq rdma python3

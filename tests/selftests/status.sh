@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Tests "iw_tcp-link status". The test makes one fault at a time. The command must report this
 # fault and no other fault, with the section of the guide that describes the fault, and its exit
-# status must be 1. Without a fault the exit status must be 0.
+# status must be 1. Without a fault the exit status must be 0. (Before the first link exists, there
+# are several faults at a time, and only their lines are checked.)
 . "$(dirname "$0")/../lib/begin.sh"
 
 LISTEN=$(dirname "$0")/../peer/listen.py

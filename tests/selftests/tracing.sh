@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Runs the recipes of Documentation/tracing.rst, word by word, with perf, trace-cmd and bpftrace,
-# and compares the fields of tracepoints with the traffic.
+# Runs the recipes of Documentation/tracing.rst, unchanged except for their duration, with perf,
+# trace-cmd and bpftrace (as far as the kernel supports these tools), and compares the fields of
+# tracepoints with the traffic.
 . "$(dirname "$0")/../lib/begin.sh"
 
 PAGE=$IWT_LIB/../../Documentation/tracing.rst
@@ -18,7 +19,8 @@ traffic_for() {
 	done
 }
 
-# recipe NAME: runs the recipe during traffic, for a shorter time than on the page
+# recipe NAME: runs the recipe NAME of the page during traffic, for 4 seconds instead of the time on
+# the page
 recipe() {
 	local busy
 	traffic_for 600 & busy=$!

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The module can be unloaded when nothing uses it, and not before.
+# The module can be unloaded without links, with idle links and after traffic. During traffic,
+# either the module cannot be unloaded and the client runs on, or unloading the module ends the
+# client.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rping

@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The link, or its net device, is removed: during traffic, and while programs wait (in each of the
-# calls that wait), post, register, poll without a pause, or do not use the device any more.
+# calls that wait), post, register, poll without a pause, or do not use the device any more. Also
+# removes many links at once, and a link with many connections.
+# IWT_MANY: number of links (20); IWT_CONNECTED: number of connections (200)
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/users.sh
 . "$IWT_LIB/users.sh"

@@ -19,7 +19,8 @@ same() {
 	check "$1" diff "$TMP/said" "$TMP/shown"
 }
 
-# details KIND: prints the names that the driver adds to "rdma -dd resource show KIND"
+# details KIND link|dev LINK: prints the names that the driver adds to "rdma -dd resource show" with
+# these arguments
 details() {
 	rdma -dd -j resource show "$@" | grep -o '"drv_[a-z_]*"' | sed 's/"drv_//; s/"//' | sort -u
 }

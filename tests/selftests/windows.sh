@@ -3,7 +3,7 @@
 # Memory windows: how a program binds a window, which access the window gives to the peer, and how
 # the window is invalidated; a random sequence of requests, whose results are compared with a model;
 # and windows that are invalidated while the peer writes.
-# IWT_ROUNDS: steps of the random sequence; IWT_SEED: repeats a run
+# IWT_ROUNDS: steps of the random sequence (1000); IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_windows

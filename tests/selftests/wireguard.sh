@@ -3,7 +3,7 @@
 # RDMA through a VPN: a WireGuard tunnel between two hosts, with a link at each end. Verifies all
 # operations, byte by byte, and checks that packets between the hosts show neither the startup nor
 # data.
-# IWT_QUICK: shorter messages
+# IWT_QUICK: messages of at most 70000 bytes, one round
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/wireguard.sh
 . "$IWT_LIB/wireguard.sh"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Zero copy: TCP refers to the consumer's memory instead of copying it.
 # tests/peer/rows_rdmap_zc.py tests how long TCP may refer to this memory.
-# IWT_QUICK: test only a path with losses. IWT_VERIFY_ARGS: arguments of iwt_verify in its first
-# run, instead of the default arguments.
-# IWT_ZC_OTHERS: other selftests to run with zero copy.
+# IWT_QUICK: test only a path with delay and losses. IWT_VERIFY_ARGS: arguments of iwt_verify in its
+# first run, instead of the default arguments.
+# IWT_ZC_OTHERS: other selftests to run with zero copy (kill.sh unplug.sh).
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rdma
