@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034 # the scripts that source this file use the variables
 # Defines the benchmark's cases. The name of a case describes the measurement, and has one of the
-# following forms. The lists below are the cases that "bench" runs without arguments.
+# following forms. The lists below, except QUICK_CASES, are the cases that "bench" runs without
+# arguments.
 #
 #	write|read|send-SIZE-MTU[-qN][-bidir][-srq][-odp]	a stream of messages, in Gb/s
-#	rate-OP-SIZE[-qN]			a stream of messages, in messages per second
+#	rate-OP-SIZE[-qN][-srq]			a stream of messages, in messages per second
 #	lat-write|send|read|atomic[-SIZE]	median latency, one message at a time (SIZE: 8)
 #	mean-write|send|read|atomic[-SIZE]	mean latency, one message at a time (SIZE: 8)
 #	conn, conn-serial			connections per second, 16 or 1 at a time
 #	memory					KB of kernel memory for one end of an idle
 #						connection
-#	nvme-randread-4k, nvme-read-128k	kernel consumers: fio on an NVMe disk, a RAM disk
-#						at the target
+#	nvme-OP-SIZE				kernel consumers: fio on an NVMe disk, a RAM disk
+#						at the target; OP: randread, read, randwrite, write
 #	perftest-OP-SIZE			a stream, measured by perftest
 #	insn-OP-SIZE-MTU[-crc][-qN]		instructions of both ends together, for each byte
 #						or (below 1 KB) each message
 #	path-PATH-OP-SIZE			a stream to a far host; paths.sh has the paths
-#	two-OP-SIZE-sender|receiver[-crc|-large|-zerocopy][-qN]
+#	two-OP-SIZE-sender|receiver[-crc][-large][-zerocopy][-qN]
 #						instructions of one end, between two machines
 #	CASE@CONTESTANT[,CONTESTANT...]		only these contestants: iw_tcp, siw, rxe, tcp,
 #						discard (TCP whose received data the kernel
@@ -25,9 +26,9 @@
 # -qN: N queue pairs (1). -bidir: both directions at once. -srq: all queue pairs use one shared
 # receive queue. -odp: the memory regions use on-demand paging. -crc: with CRC; without this word,
 # CRC is off. -large and -zerocopy are settings of the links: large_fpdus=on and zerocopy=auto.
-# SIZE is in bytes, or has the suffix k or m. MTU 65536 uses a loopback device, other MTUs use a
-# veth pair. rate, lat, mean, conn, memory, nvme, perftest and path use MTU 1500; two uses the MTU
-# of the network cards.
+# SIZE is in bytes, or has the suffix k or m. With MTU 65536 the packets pass through lo, with other
+# MTUs through a veth pair. rate, lat, mean, conn, memory, nvme, perftest and path use MTU 1500; two
+# uses the MTU of the network cards.
 
 TARGET_CASES="write-64k-1500 read-64k-1500 send-64k-1500 write-64k-9000 write-64k-65536
 	write-1m-1500 write-8m-1500 write-1m-9000 write-8m-9000 write-1m-65536 write-8m-65536

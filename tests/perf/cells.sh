@@ -6,8 +6,8 @@
 #
 #	CELL_MS		milliseconds for which a stream runs
 #	CELL_INSN	if set, the machine's clock counts instructions
-#	CELL_LIMIT	seconds until a client or a server is killed
-#	LISTEN_LIMIT	seconds until a server must listen
+#	CELL_LIMIT	seconds until a client or a server is killed (90)
+#	LISTEN_LIMIT	seconds until a server must listen (20)
 
 PORT=18600
 LO=10.77.9.1
@@ -122,9 +122,9 @@ value() {
 }
 
 # how_long TIMES: sets HOW to the options of iwt_bench and iwt_tcpref that determine how long a run
-# lasts: usually CELL_MS milliseconds. If the clock counts instructions, a run has a fixed number of
-# messages instead, multiplied by TIMES (between two machines by 32). Streams first send messages
-# that are not measured, because TCP begins each connection slowly.
+# lasts: usually CELL_MS milliseconds. If the clock counts instructions, a run (except of the kind
+# "path") has a fixed number of messages instead, multiplied by TIMES (between two machines by 32).
+# Streams first send messages that are not measured, because TCP begins each connection slowly.
 how_long() {
 	local n warm
 	HOW=(-t "$CELL_MS")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Measures kernel consumers: fio reads from an NVMe disk over RDMA or TCP; the NVMe target has a RAM
-# disk. The kernel's NVMe target and host work only in the initial network namespace. So both use
-# the address of a dummy net device, and their connections pass through lo, in segments for MTU
+# Measures kernel consumers: fio reads or writes an NVMe disk over RDMA or TCP; the NVMe target has
+# a RAM disk. The kernel's NVMe target and host work only in the initial network namespace. So both
+# use the address of a dummy net device, and their connections pass through lo, in segments for MTU
 # 1500. Needs lib/nvme.sh and cells.sh.
 
 NVME_IP=10.77.8.1

@@ -10,7 +10,8 @@
 LINK=iwts$$n RAM_MB=24 VERIFIERS=()
 
 # verifier NAME HOST PORT: starts a server of iwt_verify in HOST (a or b), and an endless client in
-# the other host. Both programs poll for completions, and yield the processor to other programs.
+# the other host. Both programs poll for completions, so they run by nice(1), and other programs
+# have priority.
 verifier() {
 	local name=$1 server=$NS_B client=$NS_A address=$IP_B options
 	[ "$2" = b ] || server=$NS_A client=$NS_B address=$IP6_A
@@ -147,7 +148,7 @@ nvme_flap() {
 	ip route change local 10.78.0.1 dev lo table local proto kernel scope host src 10.78.0.1 mtu 1500
 }
 
-# count_of WHAT: prints how far the traffic WHAT (nfs, nvme, verify4, verify6) has come
+# count_of WHAT: prints how many rounds of nfs or nvme, or batches of verify4 or verify6, have ended
 # further WHAT COUNT: is the current count of WHAT larger than COUNT?
 verified() { grep -c '^ok' "$SOAK/$1"; }
 count_of() { case $1 in verify*) verified "$1" ;; *) cat "$SOAK/$1" 2>/dev/null || echo 0 ;; esac; }

@@ -46,7 +46,7 @@ rdma_exists() { [ -e "/sys/class/infiniband/$1" ]; }
 # by_name LINK COMMAND...: runs COMMAND, which begins with "rdma". rdma first requests the list of
 # all links. The kernel lists links by their index, one after the other. If another lane deletes a
 # link with a lower index meanwhile, the kernel may omit a link. So if rdma prints "Wrong device
-# name" for an existing LINK, runs COMMAND again.
+# name" for an existing LINK, runs COMMAND again (at most five times in all).
 by_name() {
 	local link=$1 n status
 	shift
@@ -72,7 +72,7 @@ hosts_up() {
 	veth && linked
 }
 
-# linked: makes a link on each net device that has no link
+# linked: makes a link on each net device that has no link, and waits until A reaches B
 linked() {
 	rdma_exists "$DEV_A" || link_add "$NS_A" "$DEV_A" "$IF_A" || return
 	rdma_exists "$DEV_B" || link_add "$NS_B" "$DEV_B" "$IF_B" || return
@@ -81,8 +81,8 @@ linked() {
 
 forget_settings() { rmdir "$SETTINGS/$1" 2>/dev/null; }
 
-# hosts_down: removes everything, in an order that the seed determines, and checks that nothing is
-# left. Links are sometimes not deleted separately; then they disappear with their namespaces.
+# hosts_down: deletes the namespaces A and B, and checks that the links are gone. In half of the
+# cases deletes the links first; otherwise the links disappear with their namespaces.
 hosts_down() {
 	local ns dev
 	if chance 50 && [ -e "/run/netns/$NS_A" ] && [ -e "/run/netns/$NS_B" ]; then

@@ -19,8 +19,8 @@ caches() {
 	done
 } 2>/dev/null
 
-# sockets: counts the sockets of all namespaces, except sockets in the state TIME-WAIT, which belong
-# to no process
+# sockets: counts the TCP sockets of all namespaces, except sockets in the state TIME-WAIT, which
+# belong to no process
 sockets() {
 	awk '/^TCP:/ { for (i = 2; i < NF; i += 2) if ($i == "alloc" || $i == "mem" || $i == "orphan") print "tcp:" $i, $(i + 1) }' /proc/net/sockstat
 }
@@ -86,7 +86,7 @@ CALLBACKS='kmalloc-8 2 kmalloc-16 7 kmalloc-96 2 kmalloc-512 2 kmalloc-4k 1'
 # each quarter of the run: the minimum of each quarter is above the minimum of the previous quarter,
 # and from the first to the last quarter the minimum has grown by at least three units in four
 # rounds. (A unit is 64 KiB of memory, 4 pages of TCP's memory, or one object.) Values that go up
-# and down are only checked after at least 24 rounds.
+# and down are only checked after at least 24 rounds, other values after at least four rounds.
 growth() {
 	awk -v callbacks="$CALLBACKS" '
 		FNR == 1 { files++ }

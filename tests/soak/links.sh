@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
-# The lane "links": makes and deletes links on all kinds of net devices, with or without listeners,
-# in all orders; deletes some links while their net device is being deleted.
+# The lane "links": makes and deletes links on five kinds of net devices (dummy, veth, bridge, vlan,
+# macvlan), with or without listeners, in random orders; deletes some links while their net device
+# is being deleted.
 
 # netdev KIND: makes a net device with the name IF in NS
 netdev() {
@@ -30,7 +31,7 @@ listener() {
 heard() { wait_listen "$NS" 7471 || { complain "no listener"; show "$WORK/listener"; }; }
 
 # to_end WHAT: deletes WHAT (link, netdev, below: the net device below, both: link and net device,
-# namespace: nothing here), and checks that the link is gone
+# namespace: nothing here). Checks that the link is gone, except with "namespace"
 to_end() {
 	case $1 in
 	link) must "link $DEV goes" by_name "$DEV" rdma link delete "$DEV" ;;

@@ -5,7 +5,7 @@
 # lib/nfs_roles.sh serves, writes files, reads the files and compares their contents, until the file
 # DIR/stop-client exists. Writes the number of the last round to DIR/nfs, and errors to
 # DIR/nfs-wrong. While the file DIR/pause exists, this script waits, and makes the file
-# DIR/nfs-paused.
+# DIR/nfs-paused. Fails if there were errors.
 dir=$1 SOAK=$1 LANE=nfs
 shopt -s nullglob
 . "$(dirname "$0")/choice.sh"

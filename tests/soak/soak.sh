@@ -10,7 +10,11 @@
 # (strict.sh), "chaos1" and "chaos2" (chaos.sh), "links" (links.sh) and "core" (core.sh). The
 # traffic of the lane "core" continues through all rounds. Between two rounds this traffic pauses,
 # and level.sh measures the resources in use. After some rounds the module is reloaded. If a lane
-# fails, its log is printed. --levels prints all measurements.
+# fails, the end of its log is printed.
+#
+# --time: duration (120); --seed: seed of the random choices; --first: number of the first round, to
+# repeat a round; --lanes: the lanes to run (all), where the traffic of "core" always runs;
+# --levels: prints all measurements.
 here=$(dirname "$(realpath "$0")")
 TIME=120 SEED=$RANDOM ROUND=1 LANES="strict chaos1 chaos2 links core" LEVELS=
 while [ $# -gt 0 ]; do

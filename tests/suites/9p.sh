@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# 9p over RDMA, as Documentation/applications/9p.rst describes it. The client is the kernel's; the
-# server is diod behind iwt_9p. Tests large and small files, and compares the speed of RDMA with the
-# speed of TCP.
+# 9p over RDMA, as Documentation/applications/9p.rst describes it. The client is the kernel's. The
+# server is diod, which supports only TCP; iwt_9p forwards its messages between RDMA and TCP. Tests
+# large and small files, and compares the speed of RDMA with the speed of TCP.
 #
 # The client works only in the initial network namespace, so both ends are on one machine.
 . "$(dirname "$0")/lib.sh"

@@ -3,8 +3,9 @@
 """disk_load.py DISK MB PROGRESS END: writes and compares random blocks of DISK with O_DIRECT.
 
 Each of four processes uses a quarter of the first MB megabytes of DISK. A step writes a block, or
-reads a block and compares it, and adds a byte to the file PROGRESS. When the file END exists, the
-processes compare all blocks that they have written. Prints the number of compared bytes."""
+reads and compares a block (if the block was written before), and adds a byte to the file PROGRESS.
+When the file END exists, the processes compare all blocks that they have written. Prints the number
+of compared bytes. Fails if a process has failed."""
 import mmap
 import os
 import random

@@ -14,7 +14,7 @@ fio_all() {
 	check "$1: fio: sequential writes of 256 KB, verified" compared $MB fio_verify "$2" write 256k $MB
 }
 
-# has_srq MODULE: do the connections of this kernel module use a shared receive queue?
+# has_srq MODULE: does this kernel module have a shared receive queue on the link iwt_eth0?
 has_srq() { rdma resource show srq | grep -q "^dev iwt_eth0 .*$1"; }
 
 # load_begin DISK: four processes write and compare blocks of DISK, until load_end
@@ -54,7 +54,8 @@ lost_for() {
 	tc qdisc add dev lo root netem loss 100% && nap "$1" && tc qdisc del dev lo root
 }
 
-# disk_speed DISK: sets TOOK to the microseconds to write and read the disk
+# disk_speed DISK: sets TOOK to the microseconds to write and read the first MB megabytes of DISK
+# several times
 disk_speed() {
 	local wrote
 	seconds fio_plain "$1" write && wrote=$TOOK && seconds fio_plain "$1" read && TOOK=$((TOOK + wrote))

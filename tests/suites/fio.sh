@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The rdma engine of fio, as Documentation/applications/fio.rst describes it. fio does not compare
-# its data; the library regions.so saves the memory of both ends, and the suite compares the data of
-# the last transfer.
+# its data; the library regions.so saves the memory of both ends, and after each run the suite
+# checks that a message of the sender is in the memory of the receiver.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/meet.sh
 . "$here/meet.sh"

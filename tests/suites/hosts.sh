@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Hosts of a suite. Each host is a network namespace with a name and a private /run, /srv, /mnt
-# and /tmp, and lasts as long as the test. The host "here" is this machine.
+# Hosts of a suite. Each host is a network namespace with a name and a private /run, /srv, /mnt,
+# /var/lib/nfs and /tmp, and lasts as long as the test. The host "here" is this machine.
 
 declare -A HOST_PID=()
 
@@ -26,7 +26,8 @@ on() {
 	if [ "$host" = here ]; then "$@"; else nsenter --target "${HOST_PID[$host]}" --net --mount --uts -- "$@"; fi
 }
 
-# daemon HOST COMMAND...: starts a daemon that stays in the foreground; its pid is in PID
+# daemon HOST COMMAND...: starts a daemon that stays in the foreground, on HOST (not "here"); its
+# pid is in PID
 daemon() {
 	start nsenter --target "${HOST_PID[$1]}" --net --mount --uts -- "${@:2}" >>"$TMP/daemons" 2>&1
 }

@@ -2,10 +2,11 @@
 # shellcheck shell=bash
 # Common functions of the suites of applications. A suite sources this file, as root, in a
 # laboratory (tests/vm/run); "tests/suites/run" runs the suites. A suite reads the commands from
-# its page in Documentation/applications and runs these commands unchanged. Therefore the hosts have
-# the addresses that the pages use: the server is 192.0.2.1 (B), the client is 192.0.2.2 (A).
+# its page in Documentation/applications and runs each command unchanged at least once (with --quick
+# some commands do not run), and some commands again with changes. Therefore the hosts have the
+# addresses that the pages use: the server is 192.0.2.1 (B), the client is 192.0.2.2 (A).
 #
-#   NAME.sh [--quick]
+#   NAME.sh [--type LINK_TYPE] [--quick]
 
 # Some commands of the pages transfer much data, and an emulated machine on a busy host is slow
 export IWT_TIME=${IWT_TIME:-300}
@@ -26,8 +27,9 @@ VERIFIED=0 RATIO=-
 # if_quick A B: prints A in the short form of the suite, else B
 if_quick() { if [ -n "$QUICK" ]; then echo "$1"; else echo "$2"; fi; }
 
-# suite_begin PROGRAM...: begins the suite; skips it, or fails it in a laboratory, if one of these
-# programs is missing
+# suite_begin PROGRAM...: begins the suite. If one of these programs or the module of the link type
+# is missing, the suite fails in a laboratory, and is skipped elsewhere. Without its page the suite
+# is skipped.
 suite_begin() {
 	require python3 "$@"
 	require_type "$IWT_LINK_TYPE"

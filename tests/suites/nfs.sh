@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # NFS over RDMA between two hosts, as Documentation/applications/nfs.rst describes it: versions 3,
-# 4.0 and 4.2, over IPv4 and IPv6. Tests large and small files, locks and fsync, restarts the
-# server and interrupts the path while the client writes, and compares the speed with the speed of
-# NFS over TCP.
+# 4.0 and 4.2, over IPv4 and IPv6 (with --quick only versions 3 and 4.2 over IPv4). Tests large and
+# small files, locks and fsync, restarts the server and interrupts the path while the client writes,
+# and compares the speed with the speed of NFS over TCP.
 . "$(dirname "$0")/lib.sh"
 
 MB=$(if_quick 4 64) FILES=$(if_quick 40 400)
@@ -158,7 +158,8 @@ restarts() {
 interrupted() { wire down && nap "$1" && wire up; }
 
 # speed [SED-SCRIPT]: mounts by the recipe "mount", changed by SED-SCRIPT, and sets TOOK to the
-# microseconds to write and read MB megabytes: the shortest time of several rounds
+# microseconds to write and read MB megabytes: the shortest time of five rounds (with --quick of one
+# round)
 speed() {
 	local round best=
 	on client sh -c "head -c ${MB}M /dev/urandom >/run/source" && cook client mount "$1" || return

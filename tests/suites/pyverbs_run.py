@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-pyverbs_run.py DIRECTORY TABLE DEVICE NETDEV: runs the tests of rdma-core in DIRECTORY with DEVICE
-on NETDEV, and compares their results with TABLE. Prints TAP.
+pyverbs_run.py DIRECTORY TABLE DEVICE NETDEV: runs the tests of rdma-core in DIRECTORY, except those
+of other drivers, with DEVICE on NETDEV, and compares their results with TABLE. Prints TAP.
 
 A line of TABLE has three columns: a pattern for names of tests (CLASS.test), a regular expression
 that must match the output of the test, and the reason why the test cannot pass. These cases are
-failures: a test in the table passes, so its line is out of date; a line matches no test; a test
-that is not in the table is skipped or fails. If a reason begins with "sometimes: ", the test may
-also pass, depending on the order of events.
+failures: a test in the table passes, so its line is out of date; the output of a test does not
+match its line; a line matches no test (not checked with an older rdma-core); a test that is not in
+the table is skipped or fails. If a reason begins with "sometimes: ", the test may also pass,
+depending on the order of events.
 """
 import fnmatch
 import glob
