@@ -212,7 +212,7 @@ int iwt_dmabuf_make(struct iwt_dmabuf_make *make)
 	return 0;
 }
 
-/* Return: the dma-buf behind the descriptor @fd, if this module exported it, or an error */
+/* Return: the dma-buf of the descriptor @fd, if this module exported it, or an error */
 static struct dma_buf *find(int fd)
 {
 	struct dma_buf *buf = dma_buf_get(fd);

@@ -61,7 +61,7 @@ static struct net_device *find_netdev(void)
  * iwt_held_blind() - mark data that arrive for an IPv4 port as unreadable from now on
  * @port: destination port
  *
- * Marks only the data behind the headers, which TCP leaves in separate pages, and only packets
+ * Marks only the data after the headers, which TCP leaves in separate pages, and only packets
  * that arrive through the net device of the caller's network namespace.
  *
  * Return: 0, -EBUSY, -ENODEV, or -EOPNOTSUPP if the kernel does not have unreadable memory.

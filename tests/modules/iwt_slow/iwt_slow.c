@@ -6,6 +6,7 @@
  *
  *	modprobe iwt_slow functions=rdma_get_gid_attr,... us=2000 one_in=1
  *
+ * us: longest delay in microseconds (2000); one_in=N: one of N calls is delayed, at random (1).
  * The module needs kernel probes, which User-Mode Linux does not have.
  */
 #include <linux/delay.h>

@@ -98,7 +98,7 @@ static uint16_t checksum(const void *data, size_t len)
 }
 
 /*
- * Reports the newest segment as lost. The report quotes the sequence number behind that segment,
+ * Reports the newest segment as lost. The report quotes the sequence number after that segment,
  * so TCP accepts the report until a later segment is acknowledged.
  */
 static void complain(struct router *r)

@@ -21,6 +21,9 @@
  *	iwt_attach serve DEVICE IP PORT		a server; its clients choose its actions (serve.c)
  *	iwt_attach client DEVICE IP PORT	connects to "serve", until the server ends
  *	iwt_attach hold DEVICE IP PORT		an initiator that receives no Reply
+ *
+ * DEVICE is an RDMA device. IP is an address of this device; for "client" and "hold" IP and PORT
+ * are the address of the server. NETNS is the file of another network namespace.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,8 @@
  *
  * Worker processes give commands to rdma_cm in random orders. Each round has a seed, which is
  * also written to the kernel's log, so that the seed is known even if the kernel crashes in this
- * round.
+ * round. The program runs for at least SECONDS (5). SEED is the seed of the first round. With
+ * --private-data, requests and answers have private data. Results in TAP.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -371,7 +371,7 @@ static int wrong(const char *what)
 }
 
 /*
- * Waits until a Write and the Send behind the Write complete, and checks the data of the Write.
+ * Waits until a Write and the Send after the Write complete, and checks the data of the Write.
  */
 static int arrives(struct side *from, struct side *to, uint32_t seed)
 {

@@ -137,7 +137,7 @@ static struct command other_lengths(struct fuzz *f, const struct command *c,
 
 /*
  * Gives a command. The kernel writes RDMA core's answer into f->out, and the driver's answer
- * behind it. Return: 0 or an errno value.
+ * after it. Return: 0 or an errno value.
  */
 int iwt_command(struct fuzz *f, int fd, const struct command *c)
 {

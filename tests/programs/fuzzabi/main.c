@@ -9,11 +9,16 @@
  * should refuse. This program reports the calls that succeeded, and fails if a necessary call
  * never succeeded.
  *
- *	iwt_fuzzabi DEVICE ADDRESS [--time SECONDS] [--seed N] [--group DIR] [--ops N]
+ *	iwt_fuzzabi DEVICE ADDRESS [--time SECONDS] [--seed SEED] [--group DIR] [--ops STEPS]
  *		TAP on standard output; the seed of each round is in the kernel's log
- *	iwt_fuzzabi DEVICE ADDRESS --round N [--threads N] [--small] [--group DIR] [--ops N]
- *		runs one round with the seed N; with one thread its steps are always the same
- *		as long as the kernel returns the same results
+ *	iwt_fuzzabi DEVICE ADDRESS --round SEED [--threads THREADS] [--small] [--group DIR]
+ *		[--ops STEPS]
+ *		runs one round with the seed SEED; with one thread (the default) its steps are
+ *		always the same as long as the kernel returns the same results
+ *
+ * SECONDS is 20 by default. STEPS is the number of steps of a round (2000), which its threads
+ * share. With --small the round has no privileges and small limits. Rounds with small limits join
+ * the control group DIR.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * iwt_memory -a ADDRESS [-p PORT] [-t WHAT] [-n ROUNDS] [-s SEED] [-f FILE]: tests memory
- * regions. The process connects to itself at ADDRESS, an address of a link. WHAT is the test:
+ * regions. The process connects to itself at ADDRESS, an address of a link, and PORT (7476).
+ * ROUNDS (300) determines the number of random steps. SEED repeats a run. WHAT (rereg) is:
  *
  *	rereg		ibv_rereg_mr(); FILE: a file that the process may only read
  *	dmabuf		regions of dma-bufs; needs the module iwt_dmabuf

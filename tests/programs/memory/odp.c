@@ -60,7 +60,7 @@ static bool has_odp(struct bench *b)
 	return true;
 }
 
-/* ---- addresses without memory ---- */
+/* ---- addresses that are not mapped ---- */
 
 static void test_missing(struct bench *b)
 {

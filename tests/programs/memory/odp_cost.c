@@ -114,7 +114,7 @@ static long waits_too_often(struct bench *b, enum ibv_wr_opcode op, const struct
 	faults = counted("odp_fault") - faults;
 	/*
 	 * Do not count FPDUs without data: the Request of a Read, and the Request and the empty
-	 * Response of the Read behind a Write.
+	 * Response of the Read after a Write.
 	 */
 	fpdus = counted("rx_fpdu") - fpdus - (op == IBV_WR_RDMA_WRITE ? 2 : op == IBV_WR_RDMA_READ);
 	printf("# %ld FPDUs wait %ld times\n", fpdus, faults);

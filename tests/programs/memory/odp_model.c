@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * iwt_memory: compares regions with on-demand paging with a model, while the process changes the
- * pages behind the regions.
+ * pages of the regions.
  */
 #include <stdio.h>
 #include <string.h>

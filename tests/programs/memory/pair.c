@@ -61,7 +61,7 @@ enum ibv_wc_status bench_reap(struct bench *b)
 }
 
 /*
- * Posts one request as bench_post(), and waits for its effect: a Read of zero bytes behind a
+ * Posts one request as bench_post(), and waits for its effect: a Read of zero bytes after a
  * Write completes when the peer has placed the Write. If the request fails, drops the connection.
  * Return: the status of the request.
  */

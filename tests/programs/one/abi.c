@@ -2,7 +2,7 @@
 /*
  * iwt_abi: sends uverbs commands as an older or a newer provider may send them. Each command is
  * sent many times, with private (driver-specific) parts of the request and of the answer that are
- * shorter or longer than the structures of the module. In some requests the bytes behind the
+ * shorter or longer than the structures of the module. In some requests the bytes after the
  * module's structure are zero, in other requests they are not. Prints TAP, and "# features MASK":
  * the features that the module has.
  *

@@ -3,16 +3,18 @@
  * iwt_conn: opens many connections; the server accepts, rejects or drops them.
  *
  *	iwt_conn -s [-a ADDRESS] [-p PORT] [-b BACKLOG] [-n CONNECTIONS]
- *	iwt_conn -c ADDRESS [-p PORT] [-n CONNECTIONS] [-r ROUNDS] [-w WINDOW] [-t SECONDS] [-k] [-x]
+ *	iwt_conn -c ADDRESS [-p PORT] [-n CONNECTIONS] [-r ROUNDS] [-w WINDOW] [-t SECONDS] [-k]
+ *	iwt_conn -c ADDRESS [-p PORT] [-t SECONDS] -x
  *
  * The private data of a connection request tell the server what to do: the first byte is a
  * command, the second byte is the number of bytes of private data in the answer. Without -n
  * the client tests rejections and sizes of private data. With -n the client opens CONNECTIONS
- * connections, all at once or WINDOW at a time, and exchanges ROUNDS messages on each connection.
- * The client fails if nothing arrives for SECONDS (-t). With -k the client keeps its connections until it receives SIGUSR1. With -x the client expects that the
- * connection is refused, because no server listens. The -n of the server is the number of
- * simultaneous connections for which its completion queue has to be large enough.
- * Results in TAP.
+ * connections, all at once or WINDOW at a time, and exchanges ROUNDS messages (5) on each
+ * connection. The client fails if nothing arrives for SECONDS (60). With -k the client keeps its
+ * connections until it receives SIGUSR1. With -x the client expects that the connection is
+ * refused, because no server listens. BACKLOG (128) is the backlog of the listener. The
+ * CONNECTIONS of the server is the number of simultaneous connections for which its completion
+ * queue has to be large enough. The default of PORT is 7471. Results of the client in TAP.
  */
 #include <errno.h>
 #include <netdb.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_faultnth slabs|pages MODULE N COMMAND [ARGS]: runs COMMAND, and lets the N-th allocation of
- * slabs or of pages fail. Allocations count from the start of COMMAND and in any context, but
- * only if MODULE, or a function that MODULE has called, makes the allocation. The exit status is
- * the status of COMMAND, plus 64 if no allocation failed and the status is less than 64. The
- * status 127 means that COMMAND could not be run; 128 means that a signal ended COMMAND, or that
- * arguments are missing.
+ * iwt_faultnth slabs|pages MODULE N COMMAND [ARGUMENT...]: runs COMMAND, and lets the N-th
+ * allocation of slabs or of pages fail. Allocations count from the start of COMMAND and in any
+ * context, but only if MODULE, or a function that MODULE has called, makes the allocation. The
+ * exit status is the status of COMMAND, plus 64 if no allocation failed and the status is less
+ * than 64. The status 127 means that COMMAND could not be run; 128 means that a signal ended
+ * COMMAND, or that arguments are missing.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 
 /*
  * Finds the range of the module's code. *@from: address of its first function; *@to: 4096 bytes
- * behind the address of its last function, because the end of this function is not known
+ * after the address of its last function, because the end of this function is not known
  */
 static void find_code(const char *module, unsigned long *from, unsigned long *to)
 {

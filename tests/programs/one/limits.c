@@ -9,8 +9,9 @@
  *						LEAST to MOST objects, of SIZE entries each,
  *						then ERROR
  *
- * KIND is pd, cq, srq, qp, mr or mw. The program sends uverbs commands without the provider and
- * maps no rings, so that only the memory and the limits of the kernel count.
+ * KIND is pd, cq, srq, qp, mr or mw; ERROR is the number of an errno value. The program sends
+ * uverbs commands without the provider and maps no rings, so that only the memory and the limits
+ * of the kernel count.
  */
 #include <errno.h>
 #include <stdbool.h>

@@ -2,18 +2,20 @@
 /*
  * iwt_ports: connects by RDMA or by TCP, and prints the local port of each connection.
  *
- *	iwt_ports [-t] [-r] [-k] [-n CONNECTIONS] [-f ADDRESS] [-b PORT] ADDRESS PORT
+ *	iwt_ports [-t] [-r] [-k] [-n CONNECTIONS] [-f SOURCE] [-b LOCALPORT] ADDRESS PORT
  *	iwt_ports -s [-w] [-r] ADDRESS PORT...
  *
- * The client opens CONNECTIONS connections (1), one after the other, and closes each before it
- * opens the next. With -t the client uses TCP. With -f and -b the local end of each connection is
- * bound to ADDRESS and PORT; -r sets SO_REUSEADDR, or RDMA_OPTION_ID_REUSEADDR. With -k the
- * client keeps the connections until a signal ends the client. The client prints "port N" for
+ * The client opens CONNECTIONS connections (1) to ADDRESS and PORT, one after the other, and
+ * closes each connection before it opens the next. With -t the client uses TCP. With -b the local
+ * end of each connection is bound to LOCALPORT and, with -f, to the address SOURCE (-f needs -b).
+ * -r sets SO_REUSEADDR, or RDMA_OPTION_ID_REUSEADDR. With -k the client closes no connection, and
+ * keeps all connections until a signal ends the client. The client prints "port N" for
  * each connection (for RDMA the port that rdma_cm chose). After a failure the client prints
  * "error NAME" and exits with status 1.
  *
- * With -s the program is a TCP server, which closes a connection when the client has closed it.
- * With -w the server binds, prints "bound", and listens when SIGUSR1 arrives.
+ * With -s the program is a TCP server at ADDRESS and at most 8 PORTs, which closes a connection
+ * when the client has closed it. With -w the server binds, prints "bound", and listens when
+ * SIGUSR1 arrives.
  */
 #include <errno.h>
 #include <netdb.h>

@@ -2,7 +2,8 @@
 /*
  * iwt_sockmap CGROUP PORT: loads a BPF program that puts the socket of each new connection to
  * PORT into a map of sockets, before the listener accepts the connection. Runs until standard
- * input ends, then prints the number of sockets.
+ * input ends, then prints the number of sockets. Exits with status 4 if the kernel lacks or
+ * forbids a call of bpf(2).
  *
  * The program calls bpf(2) itself, because libraries for BPF differ from one release to the next.
  */

@@ -8,8 +8,9 @@
  *
  *	iwt_threads ADDRESS [POSTS]
  *
- * The peer is iwt_hostile -s. A posting thread waits only if a send queue is full. On a machine
- * without an idle processor the driver may defer posts, which only the polling threads flush.
+ * POSTS is the number of requests of each posting thread (20000). The peer is iwt_hostile -s. A
+ * posting thread waits only if a send queue is full. On a machine without an idle processor the
+ * driver may defer posts, which only the polling threads flush.
  */
 #include <errno.h>
 #include <pthread.h>

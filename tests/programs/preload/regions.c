@@ -109,7 +109,7 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 
 /*
  * The server of fio frees its memory and exits without ending its connection. A region may begin
- * behind the start of the memory that is freed.
+ * after the start of the memory that is freed.
  */
 void free(void *p)
 {

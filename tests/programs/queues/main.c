@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_queues -a ADDRESS [-n RESIZES] [-s SEED] resize|limit|times|overrun|verbs...: runs groups
- * of tests. The program connects to itself at ADDRESS, an address of a link. Results in TAP.
+ * iwt_queues -a ADDRESS [-n RESIZES] [-s SEED] GROUP...: runs groups of tests. The program
+ * connects to itself at ADDRESS, an address of a link. GROUP is resize, limit, times, overrun or
+ * verbs. "limit" must be the first group, because the process first drops CAP_IPC_LOCK. RESIZES
+ * (300) is the number of resizes for each way to poll, in the group "resize". SEED repeats a run.
+ * Results in TAP.
  */
 #include <errno.h>
 #include <stdlib.h>

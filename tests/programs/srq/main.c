@@ -2,6 +2,8 @@
 /*
  * iwt_srq -s ADDRESS [-n ROUNDS] [-S SEED]: the server, which prints results in TAP
  * iwt_srq -c ADDRESS: the client, which connects again when a connection ends
+ *
+ * ROUNDS is the number of steps of the random test (2000). SEED repeats a run.
  */
 #include <stdio.h>
 #include <stdlib.h>

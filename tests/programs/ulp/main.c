@@ -53,7 +53,7 @@ bool ulp_has(const char *key, char flag)
 	return s && strchr(s, flag);
 }
 
-/* Return: *@len bytes, which the caller frees; NULL without memory */
+/* Return: *@len bytes, which the caller frees; NULL if memory is missing */
 uint8_t *ulp_hex(const char *key, size_t *len)
 {
 	const char *s = ulp_str(key);

@@ -127,7 +127,7 @@ static int access_flags(void)
 	       (ulp_has("access", 'z') ? IBV_ACCESS_ZERO_BASED : 0);
 }
 
-/* Maps the same @len bytes of memory @n times, one mapping behind the other. */
+/* Maps the same @len bytes of memory @n times, one mapping after the other. */
 static uint8_t *map_again(size_t len, unsigned int n)
 {
 	int fd = memfd_create("iwt_ulp", 0);
@@ -143,7 +143,7 @@ static uint8_t *map_again(size_t len, unsigned int n)
 	return p;
 }
 
-/* Maps the memory of a region, which begins @off bytes behind the beginning of a page. */
+/* Maps the memory of a region, which begins @off bytes after the beginning of a page. */
 static int mem_make(struct ulp_mem *m, size_t off)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -169,7 +169,7 @@ static int mem_make(struct ulp_mem *m, size_t off)
 /*
  * mr mr= [len=] [off=] [access=lwrabzo] [pd=] [iova=] [fill=] [ro=1] [of=] [again=]:
  * addr= stag= lkey=
- * Registers new memory, which begins off= bytes behind the beginning of a page. With of= the
+ * Registers new memory, which begins off= bytes after the beginning of a page. With of= the
  * region uses the memory of another region instead, from the offset off=. Letters of access=:
  * l local write, w remote write, r remote read, a remote atomic, b windows can be bound,
  * z zero-based, o on-demand paging. fill= is the value of each byte; ro=1 maps the memory

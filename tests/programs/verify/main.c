@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_verify: runs the cases in order. The client prints the results in TAP. */
+/*
+ * iwt_verify: runs the cases in order. The client prints the results in TAP. usage() lists the
+ * options; --ops also accepts "send_inv". PORT is 7471 by default; RDMA connections use PORT,
+ * and the control channel uses PORT + 1.
+ */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>

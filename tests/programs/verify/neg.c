@@ -17,7 +17,7 @@
 #define VOFF	4096		/* offset of the region in the arena */
 #define AREA	16384		/* bytes of the arena that must not change */
 #define RECVS	4
-#define RLEN	64		/* bytes of each posted receive; these are behind AREA */
+#define RLEN	64		/* bytes of each posted receive; the receives are after AREA */
 
 const char *iwt_neg_name(uint32_t which)
 {

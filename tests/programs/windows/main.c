@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_windows -a ADDRESS [-p PORT] [-n ROUNDS] [-t MS] [-s SEED] [-c ROUNDS] [-x]: tests how
+ * iwt_windows -a ADDRESS [-p PORT] [-n ROUNDS] [-t MS] [-s SEED] [-c ACCESSES] [-x]: tests how
  * memory windows are bound, which accesses they allow, and how they are invalidated. The program
- * connects to itself at ADDRESS, an address of a link. -n: steps of the random test; -t: duration
- * of each race in ms; -c: only compare the time of accesses through a window and through its
- * region, with this number of accesses; -x: only bind windows and exit. Results in TAP.
+ * connects to itself at ADDRESS, an address of a link, and PORT (7477). ROUNDS: steps of the
+ * random test (1000); MS: duration of each race in milliseconds (1000); SEED repeats a run. -c:
+ * only compares the time of ACCESSES through a window and through its region. -x: only binds
+ * windows and exits. Results in TAP.
  */
 #include <stdlib.h>
 #include <unistd.h>

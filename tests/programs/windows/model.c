@@ -279,7 +279,7 @@ static void follow(struct bench *b, struct state *s, enum ibv_wr_opcode op, uint
 
 /*
  * Chooses an access. In most cases it is in the window, but it may begin before the window or end
- * behind the window. The memory of an atomic operation is aligned. *@off: offset from the
+ * after the window. The memory of an atomic operation is aligned. *@off: offset from the
  * beginning of the window, which may be negative
  */
 static void some_part(struct bench *b, const struct model *m, bool atomic, int64_t *off, uint32_t *len)

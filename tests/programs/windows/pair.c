@@ -29,7 +29,7 @@ void bench_open(struct bench *b)
 	if (!b->pd[0] || !b->pd[1])
 		die("ibv_alloc_pd");
 	b->source = memory(SOURCE);
-	/* two more pages: the pages before and behind the arena must not change, either */
+	/* two more pages: the pages before and after the arena must not change, either */
 	b->arena = memory(ARENA + 2 * PAGE) + PAGE;
 	b->source_mr = ibv_reg_mr(b->pd[0], b->source, SOURCE, IBV_ACCESS_LOCAL_WRITE);
 	if (!b->source_mr)
@@ -108,7 +108,7 @@ void near_post(struct bench *b, int i, const struct request *r)
 
 /*
  * Posts one request and waits for its effect. For this purpose the function posts an empty Read
- * behind the request. When the Read is complete, the peer has placed the data of a Write, or has
+ * after the request. When the Read is complete, the peer has placed the data of a Write, or has
  * received a Send. Return: the status of the request, or of the Read if the request has succeeded
  */
 enum ibv_wc_status near_do(struct bench *b, int i, const struct request *r)

@@ -16,7 +16,7 @@
 #include "windows.h"
 
 #define ACCESS	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
-#define BURST	8	/* requests in flight: Writes, and a Read behind them */
+#define BURST	8	/* requests in flight: Writes, and a Read after the Writes */
 #define PLACE	(ARENA / 4)	/* bytes of each place */
 
 enum way { REBIND, INVALIDATE, DEALLOC, DEREGISTER };

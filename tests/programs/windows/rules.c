@@ -233,7 +233,7 @@ static void test_region_stays(struct bench *b, struct ibv_mr *mr, enum ibv_mw_ty
 }
 
 /*
- * The far end posts a bind and, behind it, a Send. The near end accesses the window as soon as it
+ * The far end posts a bind and then a Send. The near end accesses the window as soon as it
  * has received the Send. The far end posts an invalidation and a Send in the same way; then the
  * access must fail. The far end never waits for the completion of its bind or invalidation.
  */
