@@ -13,7 +13,9 @@
  *	waylay FD	this module takes the ownership just before the next caller checks for an
  *			owner in order to wait with a time limit (prepare_to_wait())
  *	begin FD	system calls on the socket begin: they read the socket's operations now
- *	connect, reconnect, listen, shutdown, send, recv	the call of this name continues
+ *	listen, shutdown, send, recv	the call of this name continues
+ *	connect		a connect() to no address (AF_UNSPEC) continues
+ *	reconnect	a connect() to the address of the peer continues
  *	half		a shutdown() of the sending direction continues
  *	blind PORT	data that arrive for this port, through the net device of the writer's
  *			namespace, are marked as memory that the CPU cannot read

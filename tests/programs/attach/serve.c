@@ -13,7 +13,9 @@
  *	bye	end
  *
  * The server prints to standard output: the depths (IRD and ORD) of each Request, and in
- * hexadecimal the private data of each Request, and of each Reply after "offer" and "plain".
+ * hexadecimal the private data of each Request, and of each Reply after "offer" and "plain". It
+ * also prints "port PORT" at its start, and for each connection the action and the text of the
+ * error ("ACTION: TEXT").
  */
 #include <errno.h>
 #include <stdio.h>

@@ -16,7 +16,8 @@
  *		runs one round with the seed SEED; with one thread (the default) its steps are
  *		always the same as long as the kernel returns the same results
  *
- * SECONDS is 20 by default. STEPS is the number of steps of a round (2000), which its threads
+ * SECONDS is 20 by default; the program runs for up to 120 seconds more until each necessary call
+ * has succeeded. STEPS is the number of steps of a round (2000), which its threads
  * share. With --small the round has no privileges and small limits. Rounds with small limits join
  * the control group DIR.
  */

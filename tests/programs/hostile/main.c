@@ -5,8 +5,8 @@
  *
  * The hostile process writes arbitrary values into the rings that it shares with the kernel, and
  * misuses every other interface of an iw_tcp device. Each case runs in its own child process,
- * which may crash. The kernel must refuse every wrong request of the case, and a correct
- * connection must work afterwards.
+ * so that a crash ends only this case. The kernel must refuse every wrong request of the case,
+ * and a correct connection must work afterwards.
  */
 #include <signal.h>
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * LD_PRELOAD library: registers the regions of a program with on-demand paging (not pinned). A
- * thread makes the memory of these regions executable and non-executable, again and again. The
+ * LD_PRELOAD library: registers the regions of a program with on-demand paging (not pinned),
+ * except regions to which windows may be bound. A thread makes the memory of the first 64 regions
+ * executable and non-executable, again and again, if the program may write to them. The
  * memory keeps its contents, and the program can access the memory all the time, but each change
  * makes the driver forget the addresses of the pages. At the end the library prints on standard
  * error how many regions it has registered in this way.
