@@ -9,7 +9,8 @@
 # closes the event channel while another thread is about to read from the channel (ended_late), or,
 # in the server, a thread sees a flushed receive before the disconnect (flushed_first). Newer
 # versions of rdma-core do not have this race. Such an end of the client is accepted if the client
-# has printed its last ping (had_all); the client needs the option -v for this.
+# has printed its last ping (had_all); the client needs the option -v for this. Such an end of the
+# server is always accepted.
 ended_late() { grep -qs '^rdma_get_cm_event: ' "$1"; }
 flushed_first() { grep -qs '^wait for RDMA_READ_ADV state 11$' "$1"; }
 had_all() { [[ $1 =~ \ -C\ ([0-9]+) ]] && grep -qsa "^ping data: rdma-ping-$((BASH_REMATCH[1] - 1)): " "$2"; }

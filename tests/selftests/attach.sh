@@ -91,8 +91,8 @@ check "client killed: no queue pair is left" busywait 20 no_qps "$DEV_A"
 check "client killed: no connection is left" wait_in 20 "$NS_B" no_connections 7176
 stop "$SRV"
 
-# The peer accepts the TCP connection but never sends a Reply. A signal ends the initiator while it
-# waits.
+# The peer accepts the TCP connection but never sends a Reply. A signal ends the initiator while the
+# initiator waits for the Reply.
 for signal in TERM KILL; do
 	start in_b python3 -c "
 import socket, time

@@ -78,7 +78,7 @@ alone() {
 		python3 -c "import os; os.open('$a', os.O_RDWR)"
 }
 
-# removed: the administrator removes the link of a container in which a program uses it
+# removed: the administrator removes A's link while a program in a container uses the link
 removed() {
 	local a b
 	a=$(uverbs "$DEV_A") && b=$(uverbs "$DEV_B") || return

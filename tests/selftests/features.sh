@@ -15,9 +15,9 @@ two_links
 feature() {
 	if has_feature "$1"; then check "with $1: ${*:2}" "${@:2}"; else refuse "without $1: ${*:2}" "${@:2}"; fi
 }
-# function_there NAME: does the module have this function or tracepoint?
+# function_there NAME: does the kernel, with its modules, have the function or tracepoint NAME?
 function_there() { grep -qE " $1([[:space:]]|\$)" /proc/kallsyms; }
-# has_some LIMIT: is this limit of the device more than 0?
+# has_some LIMIT: does ibv_devinfo show that LIMIT of A's device is more than 0?
 has_some() { in_a ibv_devinfo -v -d "$DEV_A" | grep -qE "^[[:space:]]*$1:[[:space:]]+[1-9]"; }
 counts() { [ -e "/sys/class/infiniband/$DEV_A/ports/1/hw_counters" ]; }
 traces() { [ -d /sys/kernel/tracing/events/iw_tcp ]; }

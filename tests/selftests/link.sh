@@ -54,7 +54,8 @@ attributes() {
 	check "rdma resource show" in_a rdma resource show
 }
 
-# Adds a link to each kind of net device, checks the link, and deletes it.
+# For each of four kinds of net devices (dummy, vlan, bridge, loopback): adds a link to a net device
+# of this kind, checks the link, and deletes the link.
 kinds() {
 	local kind name dev=iwtk$TAG
 	dev_add "dm$TAG" dummy

@@ -56,8 +56,8 @@ beside() {
 }
 
 beside "changes"
-# Repeat the test with a longer time between two steps of rdma_cm: it has the GID, but has not read
-# the net device of the GID yet
+# Repeat the test with a longer time between two steps of rdma_cm: rdma_cm has the GID, but has not
+# read the net device of the GID yet
 slow_down functions=rdma_get_gid_attr us=2000 one_in=4
 if [ -e /sys/module/iwt_slow ]; then
 	beside "changes, slowly"

@@ -19,8 +19,8 @@ OPTS=(--brief --no-neg --no-events "${siw[@]}")
 # all WHAT ADDRESS [SERVER'S ADDRESS]: verifies all operations
 all() { verify_pair "$1" "$2" "${OPTS[@]}" -- -a "${3:-$2}" "${siw[@]}"; }
 
-# lacks WHAT COMMAND...: runs COMMAND, which prepares WHAT; if it fails, skips WHAT with the
-# reason
+# lacks WHAT COMMAND...: runs COMMAND, which prepares WHAT. If COMMAND fails, skips WHAT, with the
+# error of COMMAND as the reason, and succeeds
 lacks() {
 	local what=$1
 	shift

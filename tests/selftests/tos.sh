@@ -31,7 +31,7 @@ expect() {
 	fi
 }
 
-# ecn N: sets net.ipv4.tcp_ecn: 1 requests ECN, 2 only accepts it
+# ecn N: sets net.ipv4.tcp_ecn: 1 requests ECN, 2 only accepts ECN
 ecn() {
 	local ns
 	for ns in "$NS_A" "$NS_B"; do in_net "$ns" sysctl -qw net.ipv4.tcp_ecn="$1"; done

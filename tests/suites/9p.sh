@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # 9p over RDMA, as Documentation/applications/9p.rst describes it. The client is the kernel's. The
-# server is diod, which supports only TCP; iwt_9p forwards its messages between RDMA and TCP. Tests
+# server is diod, which supports only TCP; iwt_9p forwards the messages between RDMA and TCP. Tests
 # large and small files, and compares the speed of RDMA with the speed of TCP.
 #
 # The client works only in the initial network namespace, so both ends are on one machine.
