@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Containers: a program of an ordinary user runs in a container (of crun, an OCI runtime) that has
 # a network namespace with a link, the device file of this link, and the device file of rdma_cm. The
-# user must be in the group of rdma_cm and may lock memory; the container has no capability. In the
-# mode "exclusive" of the RDMA core, a container cannot use the link of another container.
+# user must be in the group of the file of rdma_cm, and must be allowed to lock memory; the
+# container has no capability. In the mode "exclusive" of the RDMA core, a container cannot use the
+# link of another container.
 . "$(dirname "$0")/../lib/begin.sh"
 
 CM=/dev/infiniband/rdma_cm

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Rejections, and private data of all sizes in all directions.
-# IWT_QUICK: without connections over IPv6
+# IWT_QUICK: over IPv6, only a client without a listener
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_conn rping

@@ -52,7 +52,7 @@ static void look(struct bench *b, struct seen *s)
 
 /*
  * Called after every LOOKS polls: ends the program if no answer arrives within PATIENCE_NS.
- * @until: value of bench_now() at that time; 0 before the first call.
+ * @until: value of bench_now() at which the wait ends; 0 before the first call.
  */
 static void be_patient(uint64_t *until)
 {
@@ -66,7 +66,7 @@ static void be_patient(uint64_t *until)
 
 /*
  * Waits until the last byte of the slot that the peer writes to is @value. Returns false if the
- * end arrives instead.
+ * Send without data arrives instead, by which the peer ends the measurement.
  */
 static bool wait_write(struct bench *b, unsigned char value, struct seen *s)
 {

@@ -26,7 +26,7 @@ uint64_t running_ms(void);
 struct patience {
 	bool begun, over;
 	uint64_t since;		/* running_ms() at the last progress */
-	uint64_t moved;		/* the caller's count at that time */
+	uint64_t moved;		/* the caller's count at the last progress */
 };
 
 /**

@@ -346,7 +346,7 @@ void wait_for(struct server *s, bool (*is)(struct server *s), const char *what)
 {
 	struct patience p = {};
 
-	/* no time limit until the client connects: only srq.sh knows when it starts the client */
+	/* no time limit until the client connects: only the test script knows when it starts the client */
 	while (s->serial == 0 && !s->wrong[0])
 		look(s);
 	do
