@@ -24,7 +24,7 @@ overdue() {
 	echo $sum
 }
 
-# first WHAT ADDRESS PORT [TO]: listens at ADDRESS and many ports, from PORT on. Clients connect to
+# first WHAT ADDRESS PORT [TO]: listens at ADDRESS and 200 ports, from PORT on. Clients connect to
 # each port of the address TO (ADDRESS) as soon as possible. A connection may only fail by the
 # device's time limit: the device counts the connections that fail in this way.
 first() {
