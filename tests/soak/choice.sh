@@ -19,7 +19,7 @@ one_of() {
 }
 
 # number FROM TO: sets PICK to a number from FROM to TO (at most 32767 apart)
-number() { PICK=$(($1 + RANDOM % ($2 - $1 + 1))); }
+number() { PICK=$(($1 + (RANDOM << 15 | RANDOM) % ($2 - $1 + 1))); }
 
 # chance PERCENT: succeeds with this probability
 chance() { [ $((RANDOM % 100)) -lt "$1" ]; }
