@@ -27,6 +27,7 @@ struct iwt_async {
 void iwt_async_setup(struct iwt_async *async,
 		     void (*tell)(struct iwt_async *async, enum ib_event_type what));
 void iwt_async_of_process(struct iwt_async *async, const void *uobject);
+/* Does the process have an unread event of the object? */
 bool iwt_async_unread(const struct iwt_async *async);
 void iwt_async_raise(struct iwt_async *async, enum ib_event_type what);
 void iwt_async_quiesce(struct iwt_async *async);

@@ -63,7 +63,8 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
  * one event CONNECT_REPLY follows; after an error, no event follows. The mapped addresses have
  * the same ports as the other addresses in @id (IW_F_NO_PORT_MAP).
  *
- * Return: 0, -EINVAL for a bad queue pair or too long private data, or an error of TCP.
+ * Return: 0; -EINVAL for a bad queue pair or too long private data; -EOPNOTSUPP for an unknown
+ * caller; -EADDRNOTAVAIL if the link is in another namespace than the caller; or another -errno.
  */
 int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {

@@ -250,8 +250,9 @@ static void abandon(struct iwt_ep *ep)
  *
  * Return: 0; -EINVAL if the queue pair is not idle, if the private data are too long, or if the
  * frames do not match; -EPROTO if a frame is wrong, or if the peer has sent bytes after its
- * Request; -EOPNOTSUPP if the link does not support what the Request requires; -ENOMEM; an error
- * of iwt_sock_look(); or another error, with which the connection has failed.
+ * Request; -EOPNOTSUPP if the link does not support what the Request requires; -EADDRNOTAVAIL if
+ * the link does not serve the local address of the socket; -ENOMEM; an error of iwt_sock_look();
+ * or another error, with which the connection has failed.
  */
 int iwt_cm_delayed_start(const struct iwt_delayed *a, struct iwt_mpa_terms *terms)
 {
@@ -319,8 +320,8 @@ static int write_request(struct iwt_ep *ep, const struct iwt_delayed *a,
  * sleep.
  *
  * Return: length of the Request in bytes; -ENOTEMPTY when the socket has unread data, -EINVAL for
- * a queue pair that is not idle or private data that are too long, -ENOMEM, or an error of
- * iwt_sock_look().
+ * a queue pair that is not idle or private data that are too long, -EADDRNOTAVAIL if the link
+ * does not serve the local address of the socket, -ENOMEM, or an error of iwt_sock_look().
  */
 int iwt_cm_delayed_request(const struct iwt_delayed *a, u8 *frame)
 {

@@ -166,6 +166,7 @@ static unsigned int state_ms(enum iwt_cm_state state)
  *
  * A half-open endpoint uses memory, and no consumer knows of the endpoint. So if the listener
  * already has as many half-open endpoints as its limit, this function evicts the oldest of them.
+ * If @ep is already in the list of its listener, nothing changes.
  */
 void iwt_half_open_add(struct iwt_ep *ep)
 {

@@ -69,9 +69,9 @@ struct net;
 struct net_device;
 
 /*
- * Maximum duration of each state, in milliseconds. Each state has one deadline, which arriving
- * data do not extend (RFC 5044 7.1.2 r10). The deadline for the Reply includes the time that the
- * peer's ULP needs to decide. The deadline for closing (FIN or a Terminate is queued behind the
+ * Maximum durations of states, in milliseconds (state_ms()). Arriving data do not extend the
+ * deadline of a state (RFC 5044 7.1.2 r10). The deadline for the Reply includes the time that the
+ * peer's ULP needs to decide. The deadline for closing (FIN or a Terminate is queued after the
  * data) is extended by IWT_CM_CLOSE_MS if the peer has acknowledged data, or if the peer does not
  * answer at all. It is extended at most IWT_CM_CLOSE_EXTENSIONS times.
  *
@@ -254,6 +254,7 @@ void iwt_ep_arm(struct iwt_ep *ep, unsigned int ms)
 	__must_hold(&ep->lock);
 void iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp)
 	__must_hold(&ep->lock);
+/* Return: true if the connection must be reset, not closed by a FIN. */
 bool iwt_ep_let_go_qp(struct iwt_ep *ep)
 	__must_hold(&ep->lock);
 void iwt_ep_abandon(struct iwt_ep *ep)
@@ -283,14 +284,18 @@ int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 
 /* cm_addr.c */
 void iwt_addr_unmap(struct sockaddr_storage *a);
+/* Does rdma_cm listen on all devices for the address @a? */
 bool iwt_addr_on_all(const struct sockaddr_storage *a);
 int iwt_addr_of_listen(const struct iw_cm_id *id, struct iwt_sock_addr *addr);
 int iwt_addr_ifindex(const struct iwt_dev *dev, const struct sockaddr_storage *local,
 		     const struct sockaddr_storage *peer);
+/* Do two listeners need the same socket? */
 bool iwt_addr_same(const struct iwt_sock_addr *a, const struct iwt_sock_addr *b);
 struct net_device *iwt_addr_owner(struct net *net,
 				  const struct sockaddr_storage *a);
+/* Does the RDMA device on @nd serve the addresses of @owner? */
 bool iwt_addr_served(struct net_device *nd, struct net_device *owner);
+/* Can a connection with the local address @local belong to @dev? */
 bool iwt_addr_of_dev(const struct iwt_dev *dev,
 		     const struct sockaddr_storage *local);
 

@@ -14,12 +14,12 @@
  * its caller. On a device of another namespace the listener is a dummy for rdma_cm, without a
  * socket. When a link is added, rdma_cm creates a listener on the link for each of its wildcard
  * and loopback listeners in all namespaces. If one of these calls fails, rdma_cm never uses the
- * link. So if the address and port are in use at that moment, the call succeeds nevertheless, and
- * the listener tries again later to bind them.
+ * link. So if the socket can't be opened at that moment, for example because the address and port
+ * are in use, the call succeeds nevertheless, and the listener tries again later.
  *
  * rdma_cm listens on one device after the other, and the first listener opens the socket. A
  * connection to the address of a later device has to wait, in TCP's accept queue, until rdma_cm
- * listens on that device too. All connections behind that connection wait as well, because TCP
+ * listens on that device too. All later connections wait as well, because TCP
  * returns connections in order. The time of the wait is limited, because rdma_cm may never listen
  * on a device.
  *
@@ -46,10 +46,13 @@
 /* Maximum number of connections that one run of the port's work accepts. */
 #define IWT_ACCEPT_BUDGET	64
 
-/* Milliseconds until an accept that failed (no memory) is retried. */
+/*
+ * Milliseconds until the work of a port runs again, after an accept has failed (memory is
+ * missing), or while connections wait for further listeners.
+ */
 #define IWT_ACCEPT_RETRY_MS	100
 
-/* Milliseconds until a listener on a new link retries to bind its address and port. */
+/* Milliseconds until a listener on a new link tries again to open its socket. */
 #define IWT_LISTEN_RETRY_MS	1000
 
 /* Milliseconds within which rdma_cm is expected to listen on all devices. */
@@ -448,8 +451,8 @@ static void do_retry(struct work_struct *work)
 }
 
 /*
- * May a listener wait if its address and port are in use? Yes, if the link is being added, and
- * rdma_cm creates such a listener on each new link.
+ * May a listener wait if its socket can't be opened now? Yes, if the link is being added or
+ * moved, and rdma_cm creates such a listener on each new link.
  */
 static bool may_wait(const struct iwt_listen *l)
 {

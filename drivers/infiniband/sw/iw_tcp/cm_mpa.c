@@ -265,7 +265,7 @@ int iwt_ep_early(struct iwt_ep *ep)
 }
 
 /*
- * Read the Reply if @reply is true, otherwise the Request. Read no byte behind the frame, since
+ * Read the Reply if @reply is true, otherwise the Request. Read no byte after the frame, since
  * such a byte may belong to the first FPDU. A Reply must not have a higher revision than the
  * Request.
  *

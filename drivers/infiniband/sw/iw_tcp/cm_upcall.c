@@ -137,7 +137,7 @@ static void report_reply(struct iwt_ep *ep)
 		give_pd(&ev, ep, &ep->rep);
 	}
 	if (ep->cm_id->event_handler(ep->cm_id, &ev)) {
-		/* no memory for the private data: report without them, because iw_cm waits */
+		/* no memory to copy the private data: report without them, because iw_cm waits */
 		ev.private_data_len = 0;
 		ev.private_data = NULL;
 		ep->cm_id->event_handler(ep->cm_id, &ev);

@@ -163,7 +163,7 @@ static void do_ep_work(struct work_struct *work)
  * May sleep.
  *
  * Return: the endpoint, with one reference, which the last work of the endpoint in CLOSED drops;
- * NULL if there is no memory.
+ * NULL if memory is missing.
  */
 struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
 	__context_unsafe(/* no other processor can access the endpoint yet */)

@@ -100,9 +100,9 @@ static bool only_schedules(const struct iwt_cq *cq)
 }
 
 /*
- * Call the handler directly if possible, otherwise in bottom half work. If a bottom half queues
- * such work while a thread waits for the processor, ksoftirqd runs the work. That would cost one
- * more context switch for each message.
+ * Call the handler directly if possible, otherwise in bottom half work (in a thread on kernels
+ * without BH workqueues). If a bottom half queues bottom half work while a thread waits for the
+ * processor, ksoftirqd runs the work. That costs one more context switch for each message.
  */
 static void cq_raise(struct iwt_cq *cq)
 {
@@ -136,7 +136,7 @@ static enum hrtimer_restart period_over(struct hrtimer *timer)
 
 /*
  * Count a completion, and decide whether its event is delayed. The delay is limited by the timer.
- * The event for a failure is never delayed.
+ * The event for a failure is never delayed. Return: true if the event is delayed.
  */
 static bool delay(struct iwt_cq *cq, const struct iwt_cqe *cqe)
 	__must_hold(&cq->lock)
@@ -187,7 +187,7 @@ void iwt_cq_quiesce(struct iwt_cq *cq)
 	iwt_async_quiesce(&cq->async);
 }
 
-/* Write the time of a completion into the ring, behind the entry of the completion. */
+/* Write the time of a completion into the ring, after the entry of the completion. */
 static void put_time(const struct iwt_cq *cq, struct iwt_cqe_time *at)
 {
 	*at = (struct iwt_cqe_time) {
@@ -475,8 +475,9 @@ static void raise_now(struct iwt_cq *cq)
  * @cq: queue
  * @qp: queue pair, which adds no completions any more
  *
- * The userspace provider does the same for the ring of a process. A delayed event is raised, so
- * when the last queue pair is destroyed, no event is delayed any more. May sleep.
+ * This function changes only the queue of a kernel consumer: the userspace provider drops the
+ * completions from the queue of a process. A delayed event is raised, so when the last queue pair
+ * is destroyed, no event is delayed any more. May sleep.
  */
 void iwt_cq_clean(struct iwt_cq *cq, const struct ib_qp *qp)
 {

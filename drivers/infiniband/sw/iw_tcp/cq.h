@@ -60,8 +60,8 @@ struct iwt_cq_part {
  * @timer: ends the delay
  * @map: mapping of a user queue
  * @mem: ring memory of a kernel queue
- * @notify: runs the consumer's handler: never inside post_send, and never twice at the same time
- *	(rules in the kernel's Documentation/infiniband/core_locking.rst)
+ * @notify: runs a kernel consumer's own handler: never inside post_send, and never twice at the
+ *	same time (rules in the kernel's Documentation/infiniband/core_locking.rst)
  * @async: asynchronous event of the queue: completions are lost
  * @raw_offset: nanoseconds by which the process's CLOCK_MONOTONIC_RAW is ahead of the kernel's
  * @first: number of entries after the control words; their memory lives as long as the queue
@@ -127,6 +127,7 @@ static inline bool iwt_cq_armed(const struct iwt_cq *cq)
 void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries);
 void iwt_cq_quiesce(struct iwt_cq *cq);
 u32 iwt_cq_stride(const struct iwt_cq *cq);
+/* Return: false if the queue is full or has overrun: the completion is lost. */
 bool iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp);
 void iwt_cq_set_flag(struct iwt_cq *cq, u32 flag, bool on);
 int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc);

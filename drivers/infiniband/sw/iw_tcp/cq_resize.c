@@ -24,7 +24,8 @@
  * the kernel keeps writing each completion of that queue twice, which does not harm other
  * processes.
  *
- * The entries of a kernel consumer move at once, under the lock.
+ * The entries of a kernel consumer move at once, under the lock. Only older kernels let a kernel
+ * consumer resize a queue.
  */
 #include "cq.h"
 
@@ -51,7 +52,10 @@ static void free_part(struct iwt_cq_part *part)
 	*part = (struct iwt_cq_part) {};
 }
 
-/* May sleep. */
+/*
+ * Set @part to memory of @entries entries; memory for a process has the mmap offset *@offset. May
+ * sleep. Return: 0 or -errno.
+ */
 static int alloc_part(const struct iwt_cq *cq, struct iwt_cq_part *part, struct ib_ucontext *uc,
 		      u32 entries, u64 *offset)
 {

@@ -145,7 +145,9 @@ static inline int iwt_dev_take(atomic_t *n, int max)
 	return atomic_add_unless(n, 1, max) ? 0 : -ENOMEM;
 }
 
-/* Process context, may sleep. */
+/*
+ * Process context, may sleep. iwt_dev_any() answers whether @is() returns true for any device.
+ */
 void iwt_dev_enlist(struct iwt_dev *dev);
 void iwt_dev_delist(struct iwt_dev *dev);
 struct iwt_dev *iwt_dev_get_by_name(const char *name);

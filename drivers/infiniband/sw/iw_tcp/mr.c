@@ -207,7 +207,7 @@ void iwt_mr_init(struct iwt_mr *mr, struct ib_pd *pd, enum iwt_mr_kind kind)
  *
  * May sleep.
  *
- * Return: the region, invalid and without memory, or NULL.
+ * Return: the region, which is invalid and covers no memory; NULL if memory is missing.
  */
 struct iwt_mr *iwt_mr_alloc(struct ib_pd *pd, enum iwt_mr_kind kind)
 {

@@ -8,7 +8,7 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
-/* From this number of bytes on, the string instruction "rep movs" is faster than memcpy(). */
+/* On x86-64, "rep movs" is faster than memcpy() from this number of bytes on. */
 #define STRING_MIN	512
 
 /**

@@ -32,6 +32,7 @@ struct iwt_dmabuf_wish {
 
 struct iwt_dmabuf *iwt_dmabuf_get(struct device *dev,
 				  const struct iwt_dmabuf_wish *wish, u8 **va);
+/* Was the dma-buf mapped for writing? */
 bool iwt_dmabuf_may_write(const struct iwt_dmabuf *d);
 void iwt_dmabuf_put(struct iwt_dmabuf *d);
 

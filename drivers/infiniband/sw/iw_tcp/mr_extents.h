@@ -22,7 +22,9 @@ struct iwt_extents {
 int iwt_extents_alloc(struct iwt_extents *e, u32 max, gfp_t gfp);
 void iwt_extents_free(struct iwt_extents *e);
 int iwt_extents_add(struct iwt_extents *e, u8 *va, u64 len);
+/* Return: false if the list does not cover the bytes from @skip to @skip + @len. */
 bool iwt_extents_trim(struct iwt_extents *e, u64 skip, u64 len);
+/* Does a run contain the byte at @off? If so, *@hint is set to its index. */
 bool iwt_extents_find(const struct iwt_extents *e, u64 off, u32 *hint);
 
 #endif

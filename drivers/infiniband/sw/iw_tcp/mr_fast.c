@@ -146,7 +146,8 @@ static u32 check_mr_invalidate(const struct iwt_mr *mr, u32 stag,
  *
  * Only regions for fast registration can be invalidated.
  *
- * Return: IWT_OK, or the error for a Terminate (RFC 5040 4.8).
+ * Return: IWT_OK; or, if @remote, the error for a Terminate (RFC 5040 4.8), otherwise
+ * IWT_ERR_LOCAL.
  */
 u32 iwt_mr_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party,
 		      bool remote)

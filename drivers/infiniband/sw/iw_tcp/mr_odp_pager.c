@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pagers. The workers of a pager resolve page faults for streams, in a context that may sleep.
+ * Pagers. The workers of a pager resolve page faults for streams and for prefetch calls
+ * (mr_prefetch.c), in a context that may sleep.
  *
  * An engine that finds memory absent describes the memory in its struct iwt_fault, queues the
  * fault with the pager of the process, and stops. A worker resolves the page faults in the

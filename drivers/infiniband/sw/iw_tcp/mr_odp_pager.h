@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pagers. The workers of a pager resolve page faults for streams, and may sleep. */
+/* Pagers. Their workers, which may sleep, resolve page faults for streams and prefetch calls. */
 #ifndef IWT_MR_ODP_PAGER_H
 #define IWT_MR_ODP_PAGER_H
 
@@ -18,8 +18,8 @@ struct iwt_pager_worker;
 struct iwt_stream;
 
 /**
- * struct iwt_fault - absent memory that one direction of a stream waits for
- * @waits: the direction is waiting; cleared under the lock of the pager
+ * struct iwt_fault - absent memory that a direction of a stream, or a prefetch call, waits for
+ * @waits: the direction, or the prefetch call, is waiting; cleared under the lock of the pager
  * @how: action for absent pages
  * @err: error of the last request; cleared by the next request, or when the memory is found
  *	present
@@ -64,7 +64,7 @@ struct iwt_fault_ask {
 	enum iwt_odp_how how;
 };
 
-/* Is the direction waiting for memory? The lock of the stream is held. */
+/* Is the direction, or the prefetch call, waiting for memory? The lock of the stream is held. */
 static inline bool iwt_fault_waits(const struct iwt_fault *f)
 {
 	return smp_load_acquire(&f->waits); /* pairs with answer() */

@@ -30,6 +30,7 @@ void iwt_odp_use(struct iwt_odp *odp);
 void iwt_odp_leave(struct iwt_odp *odp);
 u8 *iwt_odp_piece(struct iwt_odp *odp, u64 va, u32 max, u32 *len, bool write);
 int iwt_odp_fill(struct iwt_odp *odp, u64 va, u64 len, enum iwt_odp_how how);
+/* Is @odp a table of the address space @mm? */
 bool iwt_odp_is_of(const struct iwt_odp *odp, const struct mm_struct *mm);
 
 #else

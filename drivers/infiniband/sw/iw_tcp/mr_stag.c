@@ -16,7 +16,8 @@
  * Regions for fast registration and windows of type 2 can be invalidated. Waits for engines
  * that copy; never sleeps.
  *
- * Return: IWT_OK, or the error for a Terminate (RFC 5040 4.8).
+ * Return: IWT_OK; or, if @remote, the error for a Terminate (RFC 5040 4.8), otherwise
+ * IWT_ERR_LOCAL.
  */
 u32 iwt_stag_invalidate(struct iwt_dev *dev, u32 stag,
 			const struct iwt_party *party, bool remote)

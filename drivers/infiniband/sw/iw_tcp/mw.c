@@ -227,9 +227,11 @@ static void mw_bind(struct iwt_window *win, struct iwt_mr *region,
  * Waits for engines that use the window; never sleeps. If this function returns an error, the
  * window does not change.
  *
- * Return: IWT_OK, or IWT_ERR_LOCAL: the window, the region and the queue pair are not in the same
- * domain, the window is of type 2 and already bound, the region is too short or does not have a
- * right that the binding needs, or an access flag is not supported.
+ * Return: IWT_OK, or IWT_ERR_LOCAL: the window or the region does not exist; the window, the
+ * region and the queue pair are not in the same domain; a window of type 2 is already bound, or
+ * would be unbound by the length 0; a window of type 1 would be zero based; the region is too
+ * short, does not have a right that the binding needs, or is not a pinned region that is fully
+ * created; or an access flag is not supported.
  */
 u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
 		const struct iwt_party *party, struct list_head *list)
@@ -287,7 +289,8 @@ static u32 check_mw_invalidate(const struct iwt_window *win, u32 stag,
  *	window of type 2 is bound, only the stream that bound the window may invalidate it
  * @remote: true if the peer invalidates the window, false if a consumer does
  *
- * Return: IWT_OK, or the error for a Terminate (RFC 5040 4.8).
+ * Return: IWT_OK; or, if @remote, the error for a Terminate (RFC 5040 4.8), otherwise
+ * IWT_ERR_LOCAL.
  */
 u32 iwt_mw_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party,
 		      bool remote)

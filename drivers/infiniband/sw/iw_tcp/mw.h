@@ -52,6 +52,7 @@ u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
 u32 iwt_mw_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party,
 		      bool remote);
 
+/* Does a stream have a bound window of type 2? */
 bool iwt_mw_any(struct iwt_dev *dev, struct list_head *list);
 
 /* Process context, may sleep. */

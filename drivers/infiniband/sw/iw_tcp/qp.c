@@ -131,7 +131,10 @@ bool iwt_qp_flush_step(struct iwt_qp *qp)
 	return more && !qp->ending;
 }
 
-/* Queue the next step of a flush. Any context, any lock may be held. */
+/*
+ * Queue a work item that runs the next step of a flush or, if the queue pair still sends, the
+ * engines. Any context, any lock may be held.
+ */
 void iwt_qp_flush_later(struct iwt_qp *qp)
 {
 	iwt_qp_get(qp);

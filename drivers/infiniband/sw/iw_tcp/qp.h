@@ -196,7 +196,9 @@ void iwt_qp_run_bh(struct iwt_qp *qp);
 int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 		  const struct iwt_mpa_terms *terms, bool initiator,
 		  const struct iwt_qp_llp_ops *llp, void *ctx);
+/* Return: true if the connection must be reset, not closed gracefully. */
 bool iwt_qp_detach(struct iwt_qp *qp);
+/* Does TCP still refer to memory of work requests? */
 bool iwt_qp_zc_in_flight(struct iwt_qp *qp);
 void iwt_qp_end(struct iwt_qp *qp);
 void iwt_qp_drain(struct iwt_qp *qp);

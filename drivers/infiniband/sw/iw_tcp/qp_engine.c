@@ -240,7 +240,8 @@ static void qp_run_locked(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 
 /*
  * Run the engines; the socket lock is held. @receive: also run the receive engine. While the
- * transmit engine sends, TCP may call back: the nested call only sets qp->again.
+ * transmit engine sends, TCP may call back: the nested call only sets qp->again. With PREEMPT_RT
+ * this function may leave the run to a work item (wake_rt.c).
  */
 static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 {

@@ -82,7 +82,7 @@ void iwt_qp_run(struct iwt_qp *qp)
 		iwt_qp_flush_later(qp);
 }
 
-/* Run the engines, or flush, from bottom half work. Any context. */
+/* Queue a work item that runs the engines or flushes. Any context. */
 void iwt_qp_run_bh(struct iwt_qp *qp)
 {
 	if (!run_engine(qp, iwt_sock_run_bh))

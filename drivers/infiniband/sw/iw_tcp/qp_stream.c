@@ -196,7 +196,7 @@ bool iwt_qp_zc_in_flight(struct iwt_qp *qp)
 }
 
 /**
- * iwt_qp_end() - put the queue pair into the error state before it is destroyed
+ * iwt_qp_end() - end the stream of a queue pair that is being destroyed
  * @qp: queue pair that iwt_qp_find() can't find any more
  *
  * This function requests that the connection manager reset the connection. It unbinds the memory

@@ -65,11 +65,14 @@ struct iwt_read_out *iwt_readq_start(struct iwt_readq *q, u32 msn);
 struct iwt_read_out *iwt_readq_oldest(struct iwt_readq *q);
 void iwt_readq_finish(struct iwt_readq *q);
 struct iwt_read_out *iwt_readq_find(struct iwt_readq *q, u32 msn);
+/* Return: false if the peer exceeds IRD. */
 bool iwt_readq_accept(struct iwt_readq *q, const struct iwt_read_in *r);
+/* Return: false if no request of the peer is waiting. */
 bool iwt_readq_answer(struct iwt_readq *q, struct iwt_read_in *r);
 void iwt_readq_put_back(struct iwt_readq *q);
 void iwt_readq_clear(struct iwt_readq *q);
 
+/* Are as many requests of this end outstanding as ORD allows? */
 static inline bool iwt_readq_out_full(const struct iwt_readq *q)
 {
 	return q->out_n == q->out_max;
@@ -84,6 +87,7 @@ static inline bool iwt_readq_out_ready(const struct iwt_readq *q)
 	return !q->out_waits;
 }
 
+/* Do as many requests of the peer wait as IRD allows? */
 static inline bool iwt_readq_in_full(const struct iwt_readq *q)
 {
 	return q->in_n == q->in_max;

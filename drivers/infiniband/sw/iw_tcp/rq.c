@@ -192,7 +192,8 @@ void iwt_rq_fail(struct iwt_rq *rq, struct ib_qp *qp, u64 wr_id,
  * This function sets IWT_RING_NEED_WAKEUP: a receive that is posted later must be flushed, too,
  * so its poster must ring the doorbell.
  *
- * Return: true when posted receives are left.
+ * Return: true when posted receives are left; false if none are left, or if the producer index of
+ * the ring is invalid.
  */
 bool iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp, u32 max)
 {

@@ -52,7 +52,7 @@ static u32 place_fpdu(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_curs
 }
 
 /*
- * Consume the FPDU at the cursor, and on success move the cursor behind the FPDU. If the payload
+ * Consume the FPDU at the cursor, and on success move the cursor past the FPDU. If the payload
  * is in several pieces, the cursor continues from the end of the payload, so that the pieces are
  * walked only once. Return: as place_fpdu().
  */
@@ -285,14 +285,14 @@ static u32 rx_take_step(struct iwt_stream *st)
  * iwt_rx_run() - receive the bytes that have arrived
  * @st: stream; the socket lock and the stream lock are held
  *
- * Softirq or backlog, never sleeps. Megabytes may have waited behind a lost segment. The run
+ * Softirq or backlog, never sleeps. Megabytes may have arrived after a lost segment. The run
  * consumes these bytes in steps, so that TCP acknowledges some bytes before all are processed. If
  * bytes may be left after the last step, this function sets st->rx.budget_used, and another run
  * must process the rest. After an error or a Terminate, this function discards the rest of the
  * stream as it arrives, so that the peer can read the Terminate of this end and close gracefully
  * (RFC 5044 8).
  *
- * An FPDU whose memory is absent stays in the socket, as do all bytes behind it: TCP's window
+ * An FPDU whose memory is absent stays in the socket, as do all bytes after it: TCP's window
  * closes.
  *
  * Return: see enum iwt_rx_result.

@@ -24,6 +24,7 @@ void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
 		  bool initiator);
 enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
 	__must_hold(&st->lock);
+/* Return: true if receives are left. */
 bool iwt_rx_flush(struct iwt_stream *st, u32 max)
 	__must_hold(&st->lock);
 

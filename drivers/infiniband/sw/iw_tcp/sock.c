@@ -166,7 +166,7 @@ int iwt_sock_hook(struct iwt_sock *s)
  *
  * May sleep.
  *
- * Return: the object, or NULL without memory.
+ * Return: the object, or NULL if memory is missing.
  */
 struct iwt_sock *iwt_sock_new(struct socket *sock,
 			      const struct iwt_sock_ops *ops, void *ctx)
@@ -444,10 +444,10 @@ void iwt_sock_set_tos(struct iwt_sock *s, u8 tos)
 }
 
 /**
- * iwt_sock_shutdown() - end the sending direction: queue a FIN behind the data
+ * iwt_sock_shutdown() - end the sending direction: queue a FIN after the data
  * @s: connected socket
  *
- * May sleep.
+ * If a process's system call does not release the socket in time, no FIN is queued. May sleep.
  */
 void iwt_sock_shutdown(struct iwt_sock *s)
 {

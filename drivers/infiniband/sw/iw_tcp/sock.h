@@ -129,11 +129,14 @@ void iwt_sock_release(struct iwt_sock *s, bool abort);
 
 /* sock_alive.c; iwt_sock_set_timeouts() may sleep */
 void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout);
+/* Has the peer not answered TCP's last retransmission or probe yet? */
 bool iwt_sock_unanswered(const struct iwt_sock *s);
 
 /* sock_owner.c: process context, may sleep */
+/* Return: true if the owner is set; false if the peer has sent more data. */
 bool iwt_sock_set_owner(struct iwt_sock *s, const struct iwt_sock_owner *owner);
 const struct net *iwt_sock_asker_net(const struct sk_buff *msg);
+/* Is the requester of a netlink answer an administrator of the machine? */
 bool iwt_sock_asker_admin(const struct sk_buff *msg);
 
 /* sock_takeover.c: process context, may sleep */
@@ -152,6 +155,7 @@ void iwt_sock_run(struct iwt_sock *s);
 void iwt_sock_run_sync(struct iwt_sock *s);
 void iwt_sock_run_here(struct iwt_sock *s);
 void iwt_sock_run_bh(struct iwt_sock *s);
+/* Return: true if a run is queued; false if the caller has to run the engines. */
 bool iwt_sock_gather(struct iwt_sock *s);
 void iwt_sock_retry(struct iwt_sock *s);
 
@@ -163,11 +167,14 @@ int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len);
 u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur);
 u32 iwt_sock_count_begins(const struct iwt_sock *s, const struct iwt_sock_cursor *cur,
 			  u32 used, u32 stride, u32 n);
+/* Is the byte at @cur the first byte of a segment, as far as known? */
 bool iwt_sock_begins_segment(const struct iwt_sock *s,
 			     const struct iwt_sock_cursor *cur, u32 used);
 void iwt_sock_consume(struct iwt_sock *s, u32 len);
 void iwt_sock_set_aside(struct iwt_sock *s);
+/* Has the peer's FIN arrived? */
 bool iwt_sock_at_eof(const struct iwt_sock *s);
+/* Have data arrived that the CPU can't read? */
 bool iwt_sock_blind(const struct iwt_sock *s);
 u64 iwt_sock_bytes_aside(void);
 
@@ -177,13 +184,17 @@ int iwt_sock_send_pages(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
 			u32 bytes, int flags);
 int iwt_sock_send_zerocopy(struct iwt_sock *s, const struct bio_vec *piece,
 			   u32 n, u32 bytes, u32 skip, struct ubuf_info *ubuf);
+/* Are data to be sent by reference? */
 bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere);
+/* Does TCP's send buffer have room for more data? */
 bool iwt_sock_writable(struct iwt_sock *s);
+/* Did a send fail only because memory was missing? */
 bool iwt_sock_starved(const struct iwt_sock *s);
 
 /*
  * sock_tune.c: the functions need the socket lock. In a driver that is built with
- * IWT_WITHOUT=TUNE, they do nothing.
+ * IWT_WITHOUT=TUNE, they do nothing. iwt_sock_near() answers whether the
+ * receiver seems to be on this machine.
  */
 #ifdef CONFIG_INFINIBAND_IW_TCP_TUNE
 void iwt_sock_follow_route(struct iwt_sock *s);
@@ -209,6 +220,7 @@ void iwt_sock_names_now(const struct iwt_sock *s, struct sockaddr_storage *local
 			struct sockaddr_storage *remote);
 u32 iwt_sock_acked(const struct iwt_sock *s);
 u32 iwt_sock_mss(const struct iwt_sock *s);
+/* Does a task own the socket, so that the callback must not send? */
 bool iwt_sock_in_backlog(const struct iwt_sock *s);
 struct iwt_sock_segs iwt_sock_segs(const struct iwt_sock *s);
 int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,

@@ -35,7 +35,8 @@ static void set_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
  * @user_timeout: TCP gives up if the peer leaves data unacknowledged, or keeps its window closed,
  *	for this many seconds; 0: TCP's default
  *
- * Nothing is set if a process's system call does not release the socket. May sleep.
+ * Nothing is set if a process's system call does not release the socket in time, or in a driver
+ * that is built with IWT_WITHOUT=TUNE. May sleep.
  */
 void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout)
 {
@@ -54,7 +55,7 @@ void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout)
 
 /**
  * iwt_sock_ask() - probe the peer each second
- * @sk: socket that the caller owns, with a FIN behind the queued data
+ * @sk: socket that the caller owns, with a FIN after the queued data
  *
  * iwt_sock_unanswered() needs these probes: if the peer has acknowledged the FIN, TCP has nothing
  * to retransmit. TCP gives up only after so many unanswered probes that the endpoint's deadline

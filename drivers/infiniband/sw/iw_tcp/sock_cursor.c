@@ -13,7 +13,7 @@
 
 /*
  * Make @skb the current skb. The sequence ranges of consecutive skbs in the receive queue may
- * overlap: when an skb closes a gap, TCP queues the skbs that arrived out of order behind this
+ * overlap: when an skb closes a gap, TCP queues the skbs that arrived out of order after this
  * skb, even if the ranges overlap. As in tcp_recvmsg(), each skb is read from the sequence number
  * where the previous skb ended. Return: false if bytes are missing between the previous skb and
  * @skb, which TCP prevents.

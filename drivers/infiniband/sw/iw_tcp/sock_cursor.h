@@ -15,7 +15,7 @@ struct sk_buff;
  * @skb: skb with the current piece: @top, or an skb of @top's frag_list
  * @end: head of the receive queue, which marks the end of the list
  * @frag: index of the current fragment of @skb, -1 for its linear part
- * @seq: sequence number of the byte behind the current piece of @skb
+ * @seq: sequence number of the byte after the current piece of @skb
  * @seen: number of bytes still to be skipped from the next piece of @top on, because they were
  *	consumed or the previous skb contained the same bytes
  * @aside: the current piece is in memory of the driver, not in an skb

@@ -30,8 +30,8 @@ static void set_user(struct sock *sk, kuid_t uid)
 
 #ifdef CONFIG_MEMCG
 /*
- * Charge TCP's memory to @memcg, as TCP does when a task of this group creates a socket; the root
- * group is not charged.
+ * Charge TCP's memory to @memcg, as TCP does in cgroup v2 when a task of this group creates a
+ * socket. The root group is not charged, and with cgroup v1 no group is charged.
  */
 static void set_memcg(struct sock *sk, struct mem_cgroup *memcg)
 {

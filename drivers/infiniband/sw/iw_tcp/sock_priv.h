@@ -174,6 +174,7 @@ int iwt_sock_own_within(struct iwt_sock *s, unsigned int ms);
 int iwt_sock_own_soon(struct iwt_sock *s);
 
 /* sock_send.c */
+/* Does the send buffer have enough room for a run of the engine? */
 bool iwt_sock_has_room(const struct sock *sk);
 
 /* sock_recv.c */
@@ -181,6 +182,7 @@ void iwt_sock_free_aside(struct iwt_sock *s);
 
 /* sock_ulp.c; iwt_sock_hand_over() is in sock_owner.c */
 void iwt_sock_set_ulp(struct sock *sk, bool user);
+/* Return: true if the owner is set; false if TCP holds memory for the socket. */
 bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner);
 void iwt_sock_drop_ulp(struct sock *sk);
 void iwt_sock_ulp_exit(void);

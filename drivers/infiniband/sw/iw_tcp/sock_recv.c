@@ -148,7 +148,7 @@ static bool is_closed(const struct iwt_sock *s)
 /*
  * Make the memory of the bytes that are set aside large enough for @len bytes in total. The size
  * of the memory is a power of two if possible: a peer may send an FPDU byte by byte, and the
- * earlier bytes must not be copied for each byte. Return: false without memory.
+ * earlier bytes must not be copied for each byte. Return: false if memory is missing.
  */
 static bool make_room(struct iwt_sock *s, u32 len)
 {
@@ -294,7 +294,7 @@ static int why_empty(struct iwt_sock *s)
  * @buf: receives the data
  * @len: size of @buf in bytes
  *
- * For startup frames. Process context, may sleep, but does not wait for the peer.
+ * For endpoints, not for the engines. Process context, may sleep, but does not wait for the peer.
  *
  * Return: number of bytes that were read; 0 at the end of the stream; -EAGAIN if no data have
  * arrived: then ops->data_ready or ops->state_change will be called; -EBUSY or -EINTR if a

@@ -123,7 +123,7 @@ static int may_take(const struct sock *sk, const struct net *net)
 		return -EBUSY;
 	if (sk->sk_state != TCP_ESTABLISHED || sk->sk_shutdown || sk->sk_err)
 		return -ENOTCONN;
-	/* the send buffer needs room for a startup frame behind the data of the process */
+	/* the send buffer needs room for a startup frame after the data of the process */
 	if (sk_stream_wspace(sk) < IWT_MPA_MAX_FRAME)
 		return -EAGAIN;
 	return 0;
@@ -387,7 +387,10 @@ int iwt_sock_keep(struct iwt_sock *s)
 	__module_get(THIS_MODULE);
 	WRITE_ONCE(s->sock->ops, sk->sk_family == AF_INET6 ? &user_ops6 :
 							     &user_ops4);
-	/* now setsockopt(2) of SOL_SOCKET fails, too: the new operations have no setsockopt */
+	/*
+	 * now setsockopt(2) of SOL_SOCKET fails, too, since the new operations have no
+	 * setsockopt; kernels without SOCK_CUSTOM_SOCKOPT still execute it
+	 */
 	compat_sock_custom_sockopt(s->sock);
 	sock_set_flag(sk, SOCK_URGINLINE);
 	write_lock_bh(&sk->sk_callback_lock);

@@ -310,10 +310,10 @@ void iwt_sock_widen(struct socket *sock)
  * acknowledgment before it sends the rest. Until @len bytes have arrived, TCP does not delay the
  * acknowledgment.
  *
- * Writes sk_rcvlowat. The function behind SO_RCVLOWAT, tcp_set_rcvlowat(), also changes the size
- * of the buffer and calls ->data_ready; the kernel lacks a function that only sets the field.
- * With FPDUs of 32 KiB and a round trip time of 10 ms, and if 1 % of the segments are lost, a
- * stream is two to four times as fast.
+ * Writes sk_rcvlowat. The function that implements SO_RCVLOWAT, tcp_set_rcvlowat(), also
+ * changes the size of the buffer and calls ->data_ready; the kernel lacks a function that only
+ * sets the field. With FPDUs of 32 KiB and a round trip time of 10 ms, and if 1 % of the
+ * segments are lost, a stream is two to four times as fast.
  */
 void iwt_sock_await(struct iwt_sock *s, u32 len)
 {

@@ -157,7 +157,7 @@ static void put_sges(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
 	w->num_sge = wr->num_sge;
 }
 
-/* put_sges() has written the single element; write the operands behind this element. */
+/* put_sges() has written the single element; write the operands after this element. */
 static void put_atomic(const struct ib_atomic_wr *wr, struct iwt_send_wqe *w)
 {
 	struct iwt_atomic_body *b = (struct iwt_atomic_body *)(w + 1);

@@ -96,8 +96,10 @@ int iwt_sq_post(struct iwt_sq *sq, const struct ib_send_wr *wr);
 int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx);
 void iwt_sq_seal(struct iwt_sq *sq);
 void iwt_sq_done(struct iwt_sq *sq, u32 idx, enum ib_wc_status status);
+/* Return: true if @max requests were completed, and another request can be completed. */
 bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max);
 void iwt_sq_fail(struct iwt_sq *sq, u32 unsent);
+/* Return: true if requests are left that the next call can complete. */
 bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max);
 
 static inline struct iwt_sq_entry *iwt_sq_entry(struct iwt_sq *sq, u32 idx)
@@ -111,11 +113,13 @@ static inline bool iwt_wr_is_rfc7306(u8 opcode)
 	return opcode >= IWT_WR_WRITE_WITH_IMM && opcode <= IWT_WR_MASKED_CMP_SWAP;
 }
 
+/* Is the operation an RDMA Read? */
 static inline bool iwt_wr_is_read(u8 opcode)
 {
 	return opcode == IWT_WR_READ || opcode == IWT_WR_READ_WITH_INV;
 }
 
+/* Is the operation an atomic operation? */
 static inline bool iwt_wr_is_atomic(u8 opcode)
 {
 	return opcode >= IWT_WR_FETCH_ADD && opcode <= IWT_WR_MASKED_CMP_SWAP;

@@ -121,7 +121,7 @@ u64 iwt_stats_sum(struct iwt_stats __percpu *stats, enum iwt_counter c)
 /**
  * iwt_stats_alloc() - allocate the structure by which RDMA core shows counters; may sleep
  *
- * Return: the structure, or NULL without memory.
+ * Return: the structure, or NULL if memory is missing.
  */
 struct rdma_hw_stats *iwt_stats_alloc(void)
 {
@@ -139,7 +139,7 @@ struct rdma_hw_stats *iwt_stats_alloc(void)
  * @ibdev: device
  * @port: 1
  *
- * Return: the structure, or NULL without memory.
+ * Return: the structure, or NULL if memory is missing.
  */
 struct rdma_hw_stats *iwt_stats_alloc_hw(struct ib_device *ibdev, u32 port)
 {

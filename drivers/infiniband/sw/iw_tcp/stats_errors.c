@@ -150,7 +150,7 @@ void iwt_cause_wr(const struct ib_qp *qp, u64 wr_id, u8 opcode, u8 status)
 	trace_iwt_wr_error(qp, wr_id, opcode, status);
 }
 
-/* ib_device operation alloc_hw_device_stats. Return: the structure, or NULL without memory. */
+/* ib_device operation alloc_hw_device_stats. Return: the structure; NULL if memory is missing. */
 struct rdma_hw_stats *iwt_causes_alloc_hw(struct ib_device *ibdev)
 {
 	return rdma_alloc_hw_stats_struct(descs, CAUSES,

@@ -50,7 +50,7 @@ void iwt_counter_init(struct rdma_counter *counter)
  *
  * Counters that streams do not have are disabled. May sleep.
  *
- * Return: the structure, or NULL without memory.
+ * Return: the structure, or NULL if memory is missing.
  */
 struct rdma_hw_stats *iwt_counter_alloc_stats(struct rdma_counter *counter)
 {
@@ -70,7 +70,7 @@ static void free_counter(struct counter *c)
 
 /*
  * Create the driver's part of a counter. The memory is charged to the calling process, which in
- * auto mode is the creator of the queue pair. Return: NULL without memory.
+ * auto mode is the creator of the queue pair. Return: the part, or NULL if memory is missing.
  */
 static struct counter *make_counter(struct rdma_counter *counter)
 {

@@ -185,7 +185,10 @@ TRACE_EVENT(iwt_rx_error,
 		  __entry->ulpdu_len, __entry->stag, __entry->to)
 );
 
-/* For tagged FPDUs, stag and to are valid; for untagged FPDUs, qn, msn and mo are valid. */
+/*
+ * For tagged FPDUs, stag and to are valid; for untagged FPDUs, qn, msn and mo, and in a Send with
+ * Invalidate stag.
+ */
 DECLARE_EVENT_CLASS(iwt_fpdu,
 	TP_PROTO(const struct ib_qp *qp, const struct iwt_ddp *ddp, u16 ulpdu_len, u32 payload),
 	TP_ARGS(qp, ddp, ulpdu_len, payload),

@@ -2,7 +2,7 @@
 /*
  * Names of the numbers in tracepoints. From each list trace.h makes the table for
  * __print_symbolic(), and exports the numbers to user space by TRACE_DEFINE_ENUM(). IWT_L() is
- * the last entry of a list, which has no comma behind it.
+ * the last entry of a list, which has no comma after it.
  */
 #ifndef IWT_TRACE_NAMES_H
 #define IWT_TRACE_NAMES_H

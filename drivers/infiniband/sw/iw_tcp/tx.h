@@ -21,7 +21,7 @@
 enum iwt_tx_result {
 	IWT_TX_IDLE,		/* nothing to do, or waiting for an event */
 	IWT_TX_MORE,		/* the budget is used up, and more work may be left */
-	IWT_TX_STARVED,		/* no memory: retry after a short delay */
+	IWT_TX_STARVED,		/* memory is missing: retry after a short delay */
 	IWT_TX_TERM_OUT,	/* TCP has accepted the Terminate */
 	IWT_TX_FAILED,		/* the stream must end: tx->err is the error */
 	IWT_TX_LOST,		/* TCP will never accept more bytes */
@@ -36,9 +36,12 @@ u32 iwt_tx_unsent(const struct iwt_stream *st)
 void iwt_tx_terminate(struct iwt_tx *tx, u32 err, const u8 *hdr, u32 hdr_len,
 		      u16 ulpdu_len);
 void iwt_tx_drop_work(struct iwt_tx *tx);
+/* Return: true if the stream may end inside an FPDU. */
 bool iwt_tx_stop(struct iwt_tx *tx);
+/* Is work outstanding that a graceful close would cut off? */
 bool iwt_tx_busy(const struct iwt_stream *st)
 	__must_hold(&st->lock);
+/* Does iwt_tx_run() perhaps have work? */
 bool iwt_tx_wanted(const struct iwt_stream *st)
 	__must_hold(&st->lock);
 

@@ -52,7 +52,7 @@ struct slot {
  * @last: index of the buffer that was used last
  * @mark: value of @last before the last jump(), which uses a buffer other than the next buffer
  * @high: highest index that was used since the last trim()
- * @slot: the buffers, in a circular order: behind the last buffer the first buffer is next
+ * @slot: the buffers, in a circular order: the first buffer follows the last buffer
  */
 struct txbufs {
 	u32 n;
@@ -328,12 +328,12 @@ static struct iwt_txbuf *jump(struct txbufs *c, u32 i, u32 min)
  *
  * The function tries, in this order: the buffer that was used last; the first buffer, so that no
  * more buffers are in use than necessary; the next buffer, whose last use is the longest ago; and
- * the buffer behind the buffers that were used before the last jump. If none of these buffers has
- * room, because TCP still refers to their pages, the next buffer gets a new page. When memory is
- * short, a new page may be smaller than @min; if no page can be allocated, any other buffer with
- * room is used. Bottom halves are off; never sleeps.
+ * the buffer that follows the buffers that were used before the last jump. If none of these
+ * buffers has room, because TCP still refers to their pages, the next buffer gets a new page.
+ * When memory is short, a new page may be smaller than @min; if no page can be allocated, any
+ * other buffer with room is used. Bottom halves are off; never sleeps.
  *
- * Return: the buffer, which the caller owns until iwt_txbuf_put(), or NULL without memory.
+ * Return: the buffer, which the caller owns until iwt_txbuf_put(); NULL if memory is missing.
  */
 struct iwt_txbuf *iwt_txbuf_get(u32 min, enum iwt_txbuf_kind kind)
 {

@@ -28,7 +28,7 @@
 /* Maximum number of bytes in front of payload: ULPDU_Length, and the longer DDP header. */
 #define DATA_HEAD	(IWT_FPDU_LEN_LEN + IWT_DDP_UNTAGGED_LEN)
 
-/* End the segment behind the last piece, even if the segment is not full. */
+/* End the segment after the last piece, even if the segment is not full. */
 static void end_chunk(struct iwt_tx *tx)
 {
 	if (tx->n_chunks)
@@ -96,7 +96,7 @@ static __always_inline void put_trailer(u8 *fpdu, u32 size, u8 pad, bool crc)
 
 /*
  * A header in front of payload has at most DATA_HEAD bytes. The copy has this constant length, so
- * that it needs no loop. If the header is shorter, the copy also writes bytes behind the header;
+ * that it needs no loop. If the header is shorter, the copy also writes bytes after the header;
  * the payload, the pad or the CRC overwrites these bytes next.
  */
 static __always_inline void put_head(u8 *to, const struct iwt_txplan *p)
@@ -246,7 +246,7 @@ static u32 put_several(struct iwt_stream *st, struct iwt_txplan *p, u8 *to, u32 
 
 /*
  * Frame most of a long message: the FPDU at @to fills its segment, so frame more FPDUs of this
- * size behind it, as long as the buffer and the batch have room. Return: number of bytes of the
+ * size after it, as long as the buffer and the batch have room. Return: number of bytes of the
  * additional FPDUs.
  */
 static u32 put_more(struct iwt_stream *st, struct iwt_txplan *p, u8 *to)

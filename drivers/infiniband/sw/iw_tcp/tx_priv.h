@@ -39,18 +39,19 @@ static inline bool iwt_tx_taken(struct iwt_stream *st, u32 wanted, u32 taken)
 	return false;
 }
 
-/* tx_src.c */
+/* tx_src.c: iwt_tx_fail() and iwt_tx_fail_wqe() return false. */
 bool iwt_tx_fail(struct iwt_stream *st, u32 err)
 	__must_hold(&st->lock);
 bool iwt_tx_fail_wqe(struct iwt_stream *st, enum ib_wc_status status)
 	__must_hold(&st->lock);
+/* Return: false if the access is denied (tx->err is set), or if the memory is absent. */
 bool iwt_tx_next_piece(struct iwt_stream *st)
 	__must_hold(&st->lock);
 bool iwt_tx_fetch(struct iwt_stream *st, u8 *to, u32 len)
 	__must_hold(&st->lock);
 void iwt_tx_let_go(struct iwt_tx *tx);
 
-/* tx_sched.c */
+/* tx_sched.c. Return: false when no message can be sent, or tx->err is set. */
 bool iwt_tx_pick(struct iwt_stream *st)
 	__must_hold(&st->lock);
 void iwt_tx_finish(struct iwt_stream *st)
@@ -58,10 +59,13 @@ void iwt_tx_finish(struct iwt_stream *st)
 
 /* tx_zc_frame.c */
 #ifdef CONFIG_INFINIBAND_IW_TCP_ZEROCOPY
+/* Should the current message be sent by reference? */
 bool iwt_tx_zc_wanted(struct iwt_stream *st, u32 fit)
 	__must_hold(&st->lock);
+/* Return: false if no FPDU was framed, without an error. */
 bool iwt_tx_zc_fill(struct iwt_stream *st, u32 fit)
 	__must_hold(&st->lock);
+/* Return: false if TCP did not accept the whole batch. */
 bool iwt_tx_zc_send(struct iwt_stream *st)
 	__must_hold(&st->lock);
 void iwt_tx_zc_drop(struct iwt_tx *tx);

@@ -62,8 +62,8 @@ static void free_batch(struct iwt_zc_batch *b)
 /*
  * The last reference to a batch was dropped: mark the batch as released. The kernel may free an
  * skb in any context and with any lock held, including the locks of this queue pair and its
- * socket. So this function only sets a flag and calls @wake, which queues work; after
- * iwt_zc_close() it frees the batch instead.
+ * socket. So this function only sets a flag and, for the oldest batch, calls @wake, which queues
+ * work. After iwt_zc_close() it frees the batch instead.
  */
 static void release(struct iwt_zc_batch *b)
 {
@@ -115,7 +115,7 @@ void iwt_zc_exit(void)
  *
  * May sleep.
  *
- * Return: the object, or NULL without memory.
+ * Return: the object, or NULL if memory is missing.
  */
 struct iwt_zc *iwt_zc_new(void (*wake)(void *ctx), void *ctx)
 	__context_unsafe(/* no other processor can access it yet */)
@@ -205,7 +205,7 @@ void iwt_zc_close(struct iwt_zc *zc)
  *
  * Never sleeps.
  *
- * Return: an empty batch, which the caller ends with iwt_zc_sent(); NULL without memory.
+ * Return: an empty batch, which the caller ends with iwt_zc_sent(); NULL if memory is missing.
  */
 struct iwt_zc_batch *iwt_zc_get(struct iwt_zc *zc)
 {

@@ -64,12 +64,15 @@ struct iwt_zc *iwt_zc_new(void (*wake)(void *ctx), void *ctx);
 void iwt_zc_mute(struct iwt_zc *zc);
 void iwt_zc_close(struct iwt_zc *zc);
 struct iwt_zc_batch *iwt_zc_get(struct iwt_zc *zc);
+/* Return: false if the batch has no room for another piece. */
 bool iwt_zc_add(struct iwt_zc_batch *b, struct page *page, u32 off, u32 len);
 void iwt_zc_cut(struct iwt_zc_batch *b, u32 bytes);
 void iwt_zc_sent(struct iwt_zc_batch *b);
 u32 iwt_zc_released_seq(struct iwt_zc *zc);
 u32 iwt_zc_last_seq(const struct iwt_zc *zc);
+/* Is the oldest batch in flight released? */
 bool iwt_zc_any_released(struct iwt_zc *zc);
+/* Does TCP still refer to any batch? */
 bool iwt_zc_in_flight(struct iwt_zc *zc);
 #else
 static inline void iwt_zc_exit(void)

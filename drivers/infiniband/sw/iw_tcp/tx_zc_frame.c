@@ -5,7 +5,8 @@
  *
  * Zero copy is not used with CRC: if the consumer changed its memory too early, retransmitted
  * bytes would differ from the bytes of which the CRC was computed. Zero copy is not used with
- * markers either, because markers would divide the payload into short pieces.
+ * markers either, because markers would divide the payload into short pieces. With PREEMPT_RT
+ * zero copy is not available (config.c).
  *
  * Zero copy is not used for Read Responses: the owner of the source memory gets no completion for
  * a Response. The owner may revoke the peer's access at any time and use the memory for other
@@ -77,7 +78,7 @@ static struct iwt_txbuf *find_buf(struct iwt_tx *tx)
 	return tx->buf && iwt_txbuf_room(tx->buf) ? tx->buf : NULL;
 }
 
-/* Copy bytes into a buffer, and add them to the batch. Return: false without room or memory. */
+/* Copy bytes to a buffer, and add them to the batch. Return: false if room or memory is missing */
 static bool put_octets(struct iwt_tx *tx, const u8 *from, u32 len)
 {
 	while (len) {
@@ -99,7 +100,7 @@ static bool put_octets(struct iwt_tx *tx, const u8 *from, u32 len)
 
 /*
  * Add bytes of one page: a pinned page of a process, or any memory of a kernel consumer. The
- * bytes are copied if TCP can't refer to the page. Return: false without room or memory.
+ * bytes are copied if TCP can't refer to the page. Return: false if room or memory is missing.
  */
 static bool put_page_part(struct iwt_stream *st, const u8 *from, u32 len)
 	__must_hold(&st->lock)
@@ -118,7 +119,7 @@ static bool put_page_part(struct iwt_stream *st, const u8 *from, u32 len)
 	return iwt_zc_add(st->tx.zcb, page, offset_in_page(from), len);
 }
 
-/* Add contiguous bytes of a region. Return: false without room or memory. */
+/* Add contiguous bytes of a region. Return: false if room or memory is missing. */
 static bool put_piece(struct iwt_stream *st, const u8 *from, u32 len)
 	__must_hold(&st->lock)
 {
@@ -154,8 +155,8 @@ static bool put_payload(struct iwt_stream *st, u32 len)
 }
 
 /*
- * Frame one FPDU of the current message. Return: false without room or memory, or if the payload
- * can't be read.
+ * Frame one FPDU of the current message. Return: false if room or memory is missing, or if the
+ * payload can't be read.
  */
 static bool zc_put_fpdu(struct iwt_stream *st, u32 mulpdu)
 	__must_hold(&st->lock)

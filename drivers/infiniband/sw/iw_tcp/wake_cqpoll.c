@@ -368,8 +368,8 @@ void iwt_cqpoll_setup(struct iwt_cq *cq)
 /**
  * iwt_cqpoll_allow() - allow deferred posts: the process supports IWT_FEATURE_DEFERRED
  * @cq: completion queue of the process, without queue pairs yet
- * @entries: number of entries of the ring; behind the entries are iwt_cqpoll_bytes() bytes for
- *	the bits
+ * @entries: number of entries of the ring; iwt_cqpoll_bytes() bytes for the bits follow the
+ *	entries
  */
 void iwt_cqpoll_allow(struct iwt_cq *cq, u32 entries)
 {

@@ -39,8 +39,9 @@
  *   latency. If a process sleeps between posts, a worker gains nothing.
  * - If the posts of a process reply to messages, the engines spin (5).
  *
- * If the link's setting "polling" is off, ways 3 and 5 are not used: they consume processor time
- * outside of the process. Way 4 uses the process's own time, and stays in use.
+ * If the link's setting "polling" is off, and always with PREEMPT_RT, ways 3 and 5 are not used:
+ * they consume processor time outside of the process, and disable preemption. Way 4 uses the
+ * process's own time, and stays in use.
  */
 #include "wake.h"
 

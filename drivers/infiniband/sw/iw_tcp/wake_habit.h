@@ -98,7 +98,9 @@ struct iwt_habit {
 };
 
 void iwt_habit_setup(struct iwt_habit *h, u32 first);
+/* Is the time since the last event shorter than @pause_ns? */
 bool iwt_habit_soon(struct iwt_habit *h, u64 begin, u64 end, u64 pause_ns);
+/* Return: true if the streak has reached the threshold. */
 bool iwt_habit_seen(struct iwt_habit *h, bool again);
 void iwt_habit_restart(struct iwt_habit *h);
 void iwt_habit_paid(struct iwt_habit *h, u32 first);

@@ -14,7 +14,7 @@
  *
  * Correctness does not depend on the worker: until it runs, the engines continue on their old
  * processor. If a migration follows too soon after the last migration, the engines have to use up
- * more budgets before the next migration.
+ * more budgets before the next migration. With PREEMPT_RT the engines do not migrate.
  */
 #include "wake.h"
 

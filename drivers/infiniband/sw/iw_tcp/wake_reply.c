@@ -16,7 +16,7 @@
  * engine does not spin until the process has posted a streak of replies by doorbells; the
  * required streak is longer each time. If several queue pairs receive in turn on a processor, a
  * spin would delay messages that have arrived: so the engine does not spin. The engine does not
- * spin either if the link's setting "polling" is off.
+ * spin either if the link's setting "polling" is off, or with PREEMPT_RT.
  */
 #include "wake_reply.h"
 

@@ -12,6 +12,7 @@ struct iwt_stream;
 void iwt_reply_spin_setup(struct iwt_reply_spin *s);
 void iwt_reply_spin_rang(struct iwt_stream *st, bool replies);
 void iwt_reply_spin_begin(struct iwt_stream *st, bool receive);
+/* Return: true if the spin has found a posted request. */
 bool iwt_reply_spin(struct iwt_stream *st);
 #else
 static inline void iwt_reply_spin_begin(struct iwt_stream *st, bool receive)

@@ -6,12 +6,14 @@
 #include <linux/kconfig.h>
 #include <linux/types.h>
 
+/* May this thread run an engine? Only with PREEMPT_RT. */
 bool iwt_realtime_may(u64 *since);
 void iwt_realtime_did(u64 since);
 
 /*
- * May this thread run an engine? The caller has disabled bottom halves. If the result is true,
- * the caller runs the engine, and then calls iwt_realtime_leave() with *@since.
+ * May this thread run an engine? Without PREEMPT_RT the result is always true. The caller has
+ * disabled bottom halves. If the result is true, the caller runs the engine, and then calls
+ * iwt_realtime_leave() with *@since.
  */
 static inline bool iwt_realtime_enter(u64 *since)
 {

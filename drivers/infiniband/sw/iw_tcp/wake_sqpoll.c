@@ -8,7 +8,8 @@
  * soon as another thread is runnable on its processor, or when the process has not posted for
  * IWT_PAUSE_NS. If the worker has found no post, the next worker begins only after a longer
  * streak of doorbells, and on another processor. If the link's setting "polling" is off, no
- * worker begins, and a running worker ends after about IWT_SQPOLL_STRETCH_NS at the latest.
+ * worker begins, and a running worker ends after about IWT_SQPOLL_STRETCH_NS at the latest. With
+ * PREEMPT_RT no worker begins.
  *
  * No post is lost when the worker ends: it decrements iwt_stream.pollers under the lock of the
  * stream and runs the engines once more (see wake_doorbell.c). tests/unit/ring_model.py tries all

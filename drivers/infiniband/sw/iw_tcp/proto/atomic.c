@@ -6,7 +6,7 @@
 
 /**
  * iwt_atomic_parse() - read an Atomic Request header (RFC 7306 5.2.1)
- * @hdr: private copy of the 52 octets behind the DDP header
+ * @hdr: private copy of the 52 octets after the DDP header
  * @a: request; the function sets all fields
  *
  * The reserved bits are ignored.
@@ -28,7 +28,7 @@ void iwt_atomic_parse(const u8 *hdr, struct iwt_atomic *a)
 /**
  * iwt_atomic_build() - write an Atomic Request header (RFC 7306 5.2.1)
  * @a: request
- * @hdr: buffer of 52 octets, behind the DDP header
+ * @hdr: buffer of 52 octets, after the DDP header
  *
  * A FetchAdd does not compare: its compare fields contain the values that the RFC prescribes.
  */
@@ -49,7 +49,7 @@ void iwt_atomic_build(const struct iwt_atomic *a, u8 *hdr)
 
 /**
  * iwt_atomic_parse_resp() - read an Atomic Response header (RFC 7306 5.2.2)
- * @hdr: private copy of the 12 octets behind the DDP header
+ * @hdr: private copy of the 12 octets after the DDP header
  * @id: Request Identifier of the request
  * @value: value of the memory before the operation
  */
@@ -65,7 +65,7 @@ void iwt_atomic_parse_resp(const u8 *hdr, u32 *id, u64 *value)
  * iwt_atomic_build_resp() - write an Atomic Response header (RFC 7306 5.2.2)
  * @id: Request Identifier of the request
  * @value: value of the memory before the operation
- * @hdr: buffer of 12 octets, behind the DDP header
+ * @hdr: buffer of 12 octets, after the DDP header
  */
 void iwt_atomic_build_resp(u32 id, u64 value, u8 *hdr)
 {

@@ -17,7 +17,7 @@ struct iwt_atomic {
 	u64 compare_mask;
 };
 
-/* @hdr points behind the DDP header */
+/* @hdr points to the octet after the DDP header */
 void iwt_atomic_parse(const u8 *hdr, struct iwt_atomic *a);
 void iwt_atomic_build(const struct iwt_atomic *a, u8 *hdr);
 void iwt_atomic_parse_resp(const u8 *hdr, u32 *id, u64 *value);

@@ -24,14 +24,14 @@ enum iwt_cm_event {
 	IWT_CME_AGAIN,		/* no Reply: TCP is set up anew for a Request of revision 1 */
 	/* responder: acceptable Request; initiator: good Reply, and the queue pair is attached */
 	IWT_CME_GOOD,
-	/* initiator: the Reply has R set; responder: this end has answered by a Reply with R */
+	/* initiator: the Reply has R set; responder: this end has sent a Reply with R */
 	IWT_CME_REFUSED,
-	IWT_CME_UNFIT,		/* good Reply, but this end can't connect: Terminate sent */
+	IWT_CME_UNFIT,		/* good Reply, but this end can't use the connection */
 	IWT_CME_BAD,		/* malformed MPA startup frame */
 	IWT_CME_ACCEPT,		/* ULP accepts: queue pair attached, TCP has the Reply */
 	IWT_CME_REJECT,		/* ULP rejects: TCP has the Reply */
 	IWT_CME_FIN,		/* the peer's direction has ended */
-	IWT_CME_LOST,		/* reset, unreachable, timed out in TCP */
+	IWT_CME_LOST,		/* reset, unreachable, timed out in TCP, local error */
 	IWT_CME_TIMEOUT,	/* the deadline of the state has passed */
 	IWT_CME_CLOSE,		/* queue pair: close gracefully */
 	IWT_CME_DRAINING,	/* queue pair: close waits for outstanding work */

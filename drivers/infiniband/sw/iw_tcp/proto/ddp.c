@@ -86,7 +86,7 @@ u32 iwt_ddp_check_version(const struct iwt_ddp *d, bool rdmac)
 /**
  * iwt_ddp_check_untagged() - may this segment be placed in the buffer of its queue?
  * @d: the segment, untagged
- * @len: octets behind the DDP header, RDMAP header included
+ * @len: octets after the DDP header, RDMAP header included
  * @q: inbound state of queue @d->qn; ignored when the queue does not exist
  * @have_buf: the queue has a buffer for the next or current message
  * @buf_len: length of that buffer
@@ -122,7 +122,7 @@ u32 iwt_ddp_check_untagged(const struct iwt_ddp *d, u32 len,
 /**
  * iwt_ddp_advance() - update the state of a queue after an accepted segment
  * @q: inbound state of the queue
- * @len: octets behind the DDP header
+ * @len: octets after the DDP header
  * @last: the segment was the last segment of its message
  *
  * MSN wraps from 0xffffffff to 0 (RFC 5041 4.3).

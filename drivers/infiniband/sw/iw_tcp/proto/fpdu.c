@@ -48,7 +48,7 @@ static struct iwt_cursor *cursor_clone(union cursor_clone *to,
  * @n: number of octets of the FPDU, without markers
  * @markers: the stream has markers
  *
- * A marker belongs to the octet that follows it, so a marker right behind the @n octets is not
+ * A marker belongs to the octet that follows it, so a marker right after the @n octets is not
  * included (RFC 5044 4.3).
  *
  * Return: number of octets, with markers.
@@ -192,8 +192,8 @@ static enum iwt_fpdu_status fpdu_judge(struct iwt_fpdu *f, bool rdmac,
 }
 
 /*
- * Copy the headers behind their first word. The usual lengths are constants, so that the compiler
- * inlines memcpy().
+ * Copy the rest of the headers, after their first word. The usual lengths are constants, so that
+ * the compiler inlines memcpy().
  */
 static void fpdu_copy_flat(struct iwt_fpdu *f, const u8 *p)
 {
@@ -319,7 +319,7 @@ read_any(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
  * @cursor_size: size of the owner's cursor struct, at most IWT_CURSOR_MAX
  * @avail: number of octets of the stream received from @at on
  * @pos: stream position of @at, modulo 2^32, counted from the first octet
- *	behind the startup frame
+ *	after the startup frame
  * @rules: negotiated properties of this direction
  * @f: the FPDU. If the result is IWT_FPDU_OK, the function has set all fields. If the result is
  *	IWT_FPDU_BAD, it has set hdr, hdr_len and ulpdu_len, for the Terminate. If the result is
@@ -434,7 +434,7 @@ bool iwt_fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rul
  * @f: the last FPDU, as iwt_fpdu_read() or this function set it on success, or zeroed
  *
  * All segments of a message except the last segment have the same size, and the same headers
- * except for TO or MO: the payload of a segment is placed behind the payload of the segment
+ * except for TO or MO: the payload of a segment follows the payload of the segment
  * before. So the results of the checks of the last FPDU are also valid for the next FPDU. The
  * function compares the headers of the next FPDU, and checks its CRC.
  *
@@ -470,7 +470,7 @@ bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
  *	the peer decides how many FPDUs arrive, and FPDUs that are not consumed are examined again
  * @f: the FPDU before these FPDUs, for which iwt_fpdu_goes_on() returns true; not changed
  *
- * All counted FPDUs are complete in the piece at @at, one behind the other. Only their headers
+ * All counted FPDUs are complete in the piece at @at, one after the other. Only their headers
  * have been checked: for each FPDU, the caller must call iwt_fpdu_crc_holds() before it uses the
  * payload. The headers are not read again, so a sender on this machine may change the headers
  * without effect.
@@ -525,7 +525,7 @@ bool iwt_fpdu_payload(struct iwt_fpdu *f, struct iwt_cursor *at,
 }
 
 /**
- * iwt_fpdu_rest() - number of octets behind the payload
+ * iwt_fpdu_rest() - number of octets after the payload
  * @f: the FPDU
  * @rules: as given to iwt_fpdu_read()
  *

@@ -39,12 +39,16 @@ enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_si
 				   u32 avail, u32 pos,
 				   const struct iwt_fpdu_rules *rules,
 				   struct iwt_fpdu *f, u32 *err);
+/* Has the next FPDU been received, with the predicted headers and a correct CRC? */
 bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 		      const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f);
+/* Can the headers of the FPDU after @f be predicted? */
 bool iwt_fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rules);
 u32 iwt_fpdu_alike(const struct iwt_cursor *at, u32 avail, u32 most, const struct iwt_fpdu *f);
+/* Is the CRC of a contiguous FPDU correct? */
 bool iwt_fpdu_crc_ok(const u8 *p, u32 size);
 void iwt_fpdu_pass(struct iwt_fpdu *f, const struct iwt_cursor *at, u32 n);
+/* Return: false if the pieces end before the payload. */
 bool iwt_fpdu_payload(struct iwt_fpdu *f, struct iwt_cursor *at,
 		      const struct iwt_fpdu_rules *rules);
 const u8 *iwt_fpdu_any_piece(struct iwt_fpdu *f, struct iwt_cursor *at,

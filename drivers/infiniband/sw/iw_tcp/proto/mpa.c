@@ -47,7 +47,7 @@ static void mpa_parse_enh(const u8 *word, struct iwt_mpa_frame *f)
 /**
  * iwt_mpa_parse() - read a startup frame (RFC 5044 7.1.1, RFC 6581 6)
  * @buf: octets received so far, a private copy
- * @len: number of octets in @buf; octets behind the frame are ignored
+ * @len: number of octets in @buf; octets after the frame are ignored
  * @reply: true: the frame must be a Reply; false: the frame must be a Request
  * @max_rev: highest supported revision; for a Reply, the revision of the Request that was sent
  * @f: frame; the function sets all fields, and sets them to 0 unless the result is IWT_MPA_OK or
@@ -114,12 +114,12 @@ static bool mpa_is_rdmac(const struct iwt_mpa_wish *own,
  * @own: capabilities and settings of this end
  * @f: the frame, for which iwt_mpa_parse() returned IWT_MPA_OK or IWT_MPA_BAD_REV
  *
- * The caller answers an unfit Request by a Reply with R, and closes gracefully after an unfit
- * Reply. A frame is unfit if it has revision 0 and this end does not support RDMAC peers (RFC
- * 5044 C.2.1, C.2.2), if the peer declines CRC and this end requires CRC, or if the private data
- * are longer than the ULP can receive: they would have to be truncated or dropped, but RFC 5044
- * 7.1.1 requires that they are passed on unchanged. Of a Reply with R, only the revision is
- * checked.
+ * The caller answers an unfit Request with a Reply that has R set, and closes gracefully after an
+ * unfit Reply. A frame is unfit if it has revision 0 and this end does not support RDMAC peers
+ * (RFC 5044 C.2.1, C.2.2), if the peer declines CRC and this end requires CRC, or if the
+ * private data are longer than the ULP can receive: they would have to be truncated or dropped,
+ * but RFC 5044 7.1.1 requires that they are passed on unchanged. Of a Reply with R, only the
+ * revision is checked.
  *
  * Return: IWT_MPA_OK; IWT_MPA_UNFIT; or IWT_MPA_BAD_REV if the revision is higher than the
  * highest revision that this end supports, so that the frame is improper.
@@ -370,7 +370,7 @@ static u32 mpa_conclude_rtr(const struct iwt_mpa_frame *req,
  * iwt_mpa_conclude() - compute the terms of the initiator from the Reply
  * @own: capabilities and settings of this end
  * @req: the Request that was sent
- * @rep: the Reply, accepted by iwt_mpa_parse() and without R
+ * @rep: the Reply, which iwt_mpa_parse() found well formed; if R is set, @terms has no use
  * @terms: set to the negotiated terms; if their member err is not IWT_OK, the first FPDU has to
  *	be a Terminate with this error
  *

@@ -13,7 +13,7 @@ enum iwt_qp_state {
 	IWT_QP_RTS,		/* RDMA mode */
 	IWT_QP_HALF,		/* the peer has sent FIN; this end still sends */
 	IWT_QP_DRAIN,		/* graceful close after the posted requests are done */
-	IWT_QP_CLOSING,		/* graceful LLP close has begun: FIN sent */
+	IWT_QP_CLOSING,		/* graceful LLP close has begun: only FIN is sent */
 	IWT_QP_TERMINATE,	/* a Terminate will be sent or has been sent */
 	IWT_QP_ERROR,		/* every work request is flushed */
 	IWT_QP_STATES

@@ -68,7 +68,7 @@ const struct iwt_rdmap_rule *iwt_rdmap_rule(u8 opcode)
 
 /*
  * Checks the length of a message that consists of a header only, in one segment. @len: octets
- * behind the DDP header. Return: IWT_OK or the error for the Terminate.
+ * after the DDP header. Return: IWT_OK or the error for the Terminate.
  */
 static u32 rdmap_check_len(const struct iwt_ddp *d,
 			   const struct iwt_rdmap_rule *rule, u32 len)
@@ -146,7 +146,7 @@ u32 iwt_rdmap_check(const struct iwt_ddp *d, u32 ulpdu_len)
 
 /**
  * iwt_rdmap_parse_read() - read a Read Request header (RFC 5040 4.4)
- * @hdr: private copy of the 28 octets behind the DDP header
+ * @hdr: private copy of the 28 octets after the DDP header
  * @r: request; the function sets all fields
  */
 void iwt_rdmap_parse_read(const u8 *hdr, struct iwt_rdmap_read *r)
@@ -163,7 +163,7 @@ void iwt_rdmap_parse_read(const u8 *hdr, struct iwt_rdmap_read *r)
 /**
  * iwt_rdmap_build_read() - write a Read Request header (RFC 5040 4.4)
  * @r: request
- * @hdr: buffer of 28 octets, behind the DDP header
+ * @hdr: buffer of 28 octets, after the DDP header
  */
 void iwt_rdmap_build_read(const struct iwt_rdmap_read *r, u8 *hdr)
 {

@@ -29,7 +29,7 @@ struct iwt_rdmap_read {
 const struct iwt_rdmap_rule *iwt_rdmap_rule(u8 opcode);
 u32 iwt_rdmap_check(const struct iwt_ddp *d, u32 ulpdu_len);
 u32 iwt_rdmap_room(const struct iwt_ddp *d, u32 recv);
-/* @hdr points behind the DDP header */
+/* @hdr points to the octet after the DDP header */
 void iwt_rdmap_parse_read(const u8 *hdr, struct iwt_rdmap_read *r);
 void iwt_rdmap_build_read(const struct iwt_rdmap_read *r, u8 *hdr);
 

@@ -40,7 +40,7 @@ static bool term_has_read(u32 err, const u8 *hdr, u32 hdr_len)
  * @hdr_len: octets at @hdr; 0 when no segment caused the error
  * @ulpdu_len: ULPDU_Length of that segment
  * @out: buffer of IWT_TERM_MAX - IWT_DDP_UNTAGGED_LEN octets for the part of the
- *	Terminate behind its DDP header
+ *	Terminate after its DDP header
  *
  * @err determines which headers the Terminate contains (RFC 5040 4.8). For a local error of RDMAP
  * and for an error of MPA, it contains no headers. For other errors it contains the segment
@@ -108,7 +108,7 @@ static void term_parse_hdrs(u8 ctrl, const u8 *p, u32 len,
 
 /**
  * iwt_term_parse() - read a Terminate header
- * @ulpdu: private copy of the octets behind the DDP header of the Terminate
+ * @ulpdu: private copy of the octets after the DDP header of the Terminate
  * @len: number of these octets
  * @t: Terminate; the function sets all fields, also on error
  *

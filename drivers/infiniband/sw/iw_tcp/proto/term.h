@@ -18,7 +18,7 @@ struct iwt_term {
 	struct iwt_ddp ddp;	/* valid if has_ddp is set */
 };
 
-/* @out and @ulpdu point behind the DDP header of the Terminate */
+/* @out and @ulpdu point to the octet after the DDP header of the Terminate */
 u32 iwt_term_build(u32 err, const u8 *hdr, u32 hdr_len, u16 ulpdu_len, u8 *out);
 u32 iwt_term_parse(const u8 *ulpdu, u32 len, struct iwt_term *t);
 
