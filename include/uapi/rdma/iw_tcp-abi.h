@@ -280,7 +280,7 @@ struct iwt_create_cq_resp {
 /*
  * The response to IB_USER_VERBS_CMD_RESIZE_CQ. If entries is the present size of the queue, the
  * process need not do anything. Otherwise the process switches to other entries. If mmap_length
- * is zero, these entries are behind the control words, in the first mapping of the queue.
+ * is zero, these entries follow the control words, in the first mapping of the queue.
  * Otherwise they are at the beginning of a new mapping. The process maps the new entries, copies
  * the completions between cons and prod into the new entries, and calls IWT_METHOD_CQ_RESIZED.
  * Until this call the kernel writes each completion to the old and to the new entries.

@@ -5,9 +5,10 @@
 #include_next <rdma/ib_verbs.h>
 
 /*
- * This kernel allocates a device in the initial namespace. Set the namespace of
- * the device before the device is registered. But if all namespaces share
- * devices, the device must stay in the initial namespace.
+ * This kernel lacks ib_alloc_device_with_net(): _ib_alloc_device() allocates a
+ * device in the initial namespace. Set the namespace of the device before the
+ * device is registered. But if all namespaces share devices, the device must
+ * stay in the initial namespace.
  */
 static inline struct ib_device *compat_alloc_device_net(size_t size,
 							struct net *net)

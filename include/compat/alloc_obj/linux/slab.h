@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * This kernel lacks kmalloc_obj(), kzalloc_obj(), kmalloc_objs(), kzalloc_objs(),
+ * kvmalloc_objs(), kvzalloc_objs(), kmalloc_flex() and kzalloc_flex().
+ */
 #ifndef COMPAT_LINUX_SLAB_H
 #define COMPAT_LINUX_SLAB_H
 
 #include <linux/overflow.h>
 #include_next <linux/slab.h>
 
-/* The last argument is optional; its default is GFP_KERNEL. */
+/* The last argument of each of these macros is optional; its default is GFP_KERNEL. */
 #define compat_gfp(none, gfp, ...)	((void)(none), gfp)
 #define compat_default_gfp(...)		compat_gfp(0, ##__VA_ARGS__, GFP_KERNEL)
 

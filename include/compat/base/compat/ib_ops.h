@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The operations of struct ib_device_ops whose prototypes depend on the kernel.
- * This file is for the newest kernel. For an older kernel, a header of the same
- * name in another directory (Kbuild.include) defines wrapper functions.
+ * The operations of struct ib_device_ops whose prototypes depend on the kernel:
+ * create_cq, resize_user_cq, reg_user_mr, reg_user_mr_dmabuf, counter_bind_qp
+ * and counter_unbind_qp; and the operations that older kernels lack:
+ * counter_init, query_port_speed, fill_res_srq_entry and
+ * fill_res_srq_entry_raw. This file is for the newest kernel. For an older
+ * kernel, a header of the same name in another directory (Kbuild.include)
+ * defines wrapper functions, and leaves out the operations that it lacks.
  */
 #ifndef COMPAT_IB_OPS_H
 #define COMPAT_IB_OPS_H
@@ -11,7 +15,7 @@
 #define compat_create_cq	iwt_create_cq
 #endif
 
-/* the name of this operation also depends on the kernel */
+/* in older kernels the name of this operation is resize_cq */
 #ifndef compat_resize_user_cq
 #define compat_resize_user_cq	iwt_resize_cq
 #define compat_op_resize_user_cq	resize_user_cq
@@ -37,12 +41,12 @@
 	INIT_RDMA_OBJ_SIZE(rdma_counter, iwt_qp_counter, counter),
 #endif
 
-/* Reports the speed of the net device. query_port can report only the speeds of InfiniBand. */
+/* Reports the speed of the net device; query_port can report only the speeds of InfiniBand. */
 #ifndef COMPAT_PORT_SPEED
 #define COMPAT_PORT_SPEED		.query_port_speed = iwt_query_port_speed,
 #endif
 
-/* These operations add driver-specific attributes to `rdma resource show srq`. */
+/* For `rdma resource show srq`: driver-specific attributes (-dd), and the raw dump (-r). */
 #ifndef COMPAT_SRQ_DETAILS
 #define COMPAT_SRQ_DETAILS		\
 	.fill_res_srq_entry = iwt_fill_res_srq,	\

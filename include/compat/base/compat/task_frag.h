@@ -4,7 +4,7 @@
 
 #include <net/sock.h>
 
-/* A sender in softirq must not use the page fragment of the task that was interrupted. */
+/* TCP in softirq must not use the page fragment of the task that was interrupted. */
 static inline void compat_sock_no_task_frag(struct sock *sk)
 {
 	sk->sk_use_task_frag = false;

@@ -4,6 +4,7 @@
 
 #include <linux/skbuff.h>
 
+/* Set the callbacks of @u, a member of struct ubuf_info in this kernel. */
 static inline void compat_ubuf_init(struct ubuf_info *u,
 				    const struct ubuf_info_ops *ops)
 {

@@ -5,8 +5,8 @@
 #include_next <linux/workqueue.h>
 
 /*
- * This kernel has no BH workqueues: run the work in a thread instead of a softirq. The thread has
- * normal priority, like the processes whose requests the work executes.
+ * This kernel lacks system_bh_wq, as it has no BH workqueues: run the work in a thread instead of
+ * a softirq. The thread has normal priority, like the processes whose requests the work executes.
  */
 #define system_bh_wq	system_percpu_wq
 

@@ -2,7 +2,10 @@
 #ifndef COMPAT_COUNTER_OBJ_H
 #define COMPAT_COUNTER_OBJ_H
 
-/* This RDMA core allocates a struct rdma_counter itself, not a structure of the driver. */
+/*
+ * This RDMA core lacks the operation counter_init and the member size_rdma_counter of struct
+ * ib_device_ops: it allocates a struct rdma_counter, not a structure of the driver.
+ */
 #define COMPAT_COUNTER_OBJ
 
 #include_next <compat/ib_ops.h>

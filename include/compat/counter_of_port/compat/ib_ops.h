@@ -10,6 +10,7 @@ struct rdma_counter;
 int iwt_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp, u32 port);
 int iwt_counter_unbind_qp(struct ib_qp *ibqp, u32 port);
 
+/* In this kernel, counter_bind_qp and counter_unbind_qp have no argument for the port. */
 static inline int compat_counter_bind_qp(struct rdma_counter *counter,
 					 struct ib_qp *ibqp)
 {

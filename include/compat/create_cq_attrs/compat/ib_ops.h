@@ -8,7 +8,10 @@
 int iwt_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
 		  struct uverbs_attr_bundle *attrs);
 
-/* This RDMA core passes the member driver_udata of the attributes; NULL for a kernel consumer. */
+/*
+ * In this kernel, create_cq gets only the member driver_udata of the attributes; NULL for a
+ * kernel consumer.
+ */
 static inline int compat_create_cq(struct ib_cq *cq,
 				   const struct ib_cq_init_attr *attr,
 				   struct ib_udata *udata)

@@ -4,7 +4,10 @@
 
 #include <linux/net.h>
 
-/* In this kernel, setsockopt(2) of SOL_SOCKET does not call the operations of a TCP socket. */
+/*
+ * This kernel lacks SOCK_CUSTOM_SOCKOPT: setsockopt(2) of SOL_SOCKET does not call
+ * proto_ops.setsockopt of a TCP socket.
+ */
 static inline void compat_sock_custom_sockopt(struct socket *sock)
 {
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The old name of the callback is move_notify. Exporters that revoke memory call it, too. */
+/*
+ * This kernel lacks the callback invalidate_mappings of struct dma_buf_attach_ops: its old name
+ * is move_notify. Exporters that revoke memory call it, too.
+ */
 #ifndef COMPAT_DMA_BUF_INVALIDATE_H
 #define COMPAT_DMA_BUF_INVALIDATE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* This kernel lacks hrtimer_setup(). */
 #ifndef COMPAT_LINUX_HRTIMER_H
 #define COMPAT_LINUX_HRTIMER_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* In this kernel MODULE_IMPORT_NS() converts its argument, already a string, to a string. */
 #ifndef COMPAT_IMPORT_NS_H
 #define COMPAT_IMPORT_NS_H
 

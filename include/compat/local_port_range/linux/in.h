@@ -4,7 +4,7 @@
 
 #include_next <linux/in.h>
 
-/* This kernel does not know the option, and refuses it with -ENOPROTOOPT. */
+/* This kernel lacks IP_LOCAL_PORT_RANGE, and refuses the option with -ENOPROTOOPT. */
 #define IP_LOCAL_PORT_RANGE	51
 
 #endif

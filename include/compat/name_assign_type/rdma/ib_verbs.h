@@ -4,7 +4,10 @@
 
 #include_next <rdma/ib_verbs.h>
 
-/* This kernel can't report to udev that a user chose the name. */
+/*
+ * This kernel lacks ib_mark_name_assigned_by_user(): it can't report to udev that a user chose
+ * the name.
+ */
 static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 {
 }

@@ -4,7 +4,10 @@
 
 #include_next <net/sock.h>
 
-/* In this kernel a kernel socket holds no reference of any kind to its namespace. */
+/*
+ * This kernel lacks sk_net_refcnt_upgrade(): a kernel socket holds no reference of any kind to
+ * its namespace.
+ */
 static inline void sk_net_refcnt_upgrade(struct sock *sk)
 {
 	struct net *net = sock_net(sk);

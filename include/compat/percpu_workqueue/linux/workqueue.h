@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* This kernel lacks system_percpu_wq, system_dfl_wq and WQ_PERCPU. */
 #ifndef COMPAT_LINUX_WORKQUEUE_PERCPU_H
 #define COMPAT_LINUX_WORKQUEUE_PERCPU_H
 

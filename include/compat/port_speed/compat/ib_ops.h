@@ -2,7 +2,7 @@
 #ifndef COMPAT_PORT_SPEED_H
 #define COMPAT_PORT_SPEED_H
 
-#define COMPAT_PORT_SPEED
+#define COMPAT_PORT_SPEED	/* this RDMA core lacks the operation query_port_speed */
 
 #include_next <compat/ib_ops.h>
 

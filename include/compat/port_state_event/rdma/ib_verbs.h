@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* This kernel lacks ib_get_curr_port_state() and ib_dispatch_port_state_event(). */
 #ifndef COMPAT_RDMA_PORT_STATE_EVENT_H
 #define COMPAT_RDMA_PORT_STATE_EVENT_H
 

@@ -12,6 +12,7 @@ struct ib_mr *iwt_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 				     struct ib_dmah *dmah,
 				     struct uverbs_attr_bundle *attrs);
 
+/* In this kernel, reg_user_mr_dmabuf has no argument dmah, and gets udata instead of attrs. */
 static inline struct ib_mr *
 compat_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
 			  int fd, int access, struct ib_udata *udata)

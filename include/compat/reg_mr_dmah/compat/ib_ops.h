@@ -11,6 +11,7 @@ struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 			      u64 virt_addr, int access, struct ib_dmah *dmah,
 			      struct ib_udata *udata);
 
+/* In this kernel, reg_user_mr and reg_user_mr_dmabuf have no argument dmah. */
 static inline struct ib_mr *compat_reg_user_mr(struct ib_pd *pd, u64 start,
 					       u64 length, u64 virt_addr,
 					       int access,
@@ -22,7 +23,10 @@ static inline struct ib_mr *compat_reg_user_mr(struct ib_pd *pd, u64 start,
 
 #define compat_reg_user_mr	compat_reg_user_mr
 
-/* In still older kernels the arguments differ again: then reg_dmabuf_attrs/ has the wrapper. */
+/*
+ * In still older kernels the arguments of reg_user_mr_dmabuf differ again: then reg_dmabuf_attrs/
+ * has the wrapper.
+ */
 #ifndef compat_reg_user_mr_dmabuf
 
 struct ib_mr *iwt_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,

@@ -7,8 +7,9 @@
 int iwt_resize_cq(struct ib_cq *cq, unsigned int cqe, struct ib_udata *udata);
 
 /*
- * In this kernel, kernel consumers can also call this operation, with @udata NULL. A negative
- * @cqe becomes a large unsigned number, which iwt_resize_cq() rejects.
+ * This kernel lacks the operation resize_user_cq: it has resize_cq, which kernel consumers can
+ * also call, with @udata NULL. A negative @cqe becomes a large unsigned number, which
+ * iwt_resize_cq() rejects.
  */
 static inline int compat_resize_user_cq(struct ib_cq *cq, int cqe,
 					struct ib_udata *udata)

@@ -5,7 +5,10 @@
 #include_next <linux/shrinker.h>
 #include <linux/slab.h>
 
-/* This kernel has no shrinker_alloc(), and sets the name of a shrinker at its registration. */
+/*
+ * This kernel lacks shrinker_alloc(), shrinker_register() and shrinker_free():
+ * register_shrinker() sets the name of a shrinker.
+ */
 struct compat_shrinker {
 	struct shrinker shrinker;
 	const char *name;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* In this kernel, tcp_sendmsg_locked() does not support MSG_SPLICE_PAGES. */
 #ifndef COMPAT_NET_TCP_H
 #define COMPAT_NET_TCP_H
 

@@ -4,7 +4,10 @@
 
 #include <linux/skbuff.h>
 
-/* In this kernel a ubuf_info has one callback instead of a table of operations. */
+/*
+ * This kernel lacks struct ubuf_info_ops: a ubuf_info has the pointer callback instead of a table
+ * with the operation complete.
+ */
 struct ubuf_info_ops {
 	void (*complete)(struct sk_buff *skb, struct ubuf_info *ubuf, bool ok);
 };

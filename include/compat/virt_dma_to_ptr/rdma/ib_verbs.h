@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* This kernel lacks ib_virt_dma_to_ptr(). */
 #ifndef COMPAT_RDMA_VIRT_DMA_TO_PTR_H
 #define COMPAT_RDMA_VIRT_DMA_TO_PTR_H
 

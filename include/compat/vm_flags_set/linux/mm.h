@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* This kernel lacks vm_flags_set(). */
 #ifndef COMPAT_LINUX_VM_FLAGS_SET_H
 #define COMPAT_LINUX_VM_FLAGS_SET_H
 
