@@ -54,8 +54,9 @@
 #endif
 
 /*
- * Does rdma_cm find a device by its net device? If not, rdma_cm searches for a GID
- * that consists of the link layer address only.
+ * Does rdma_cm find a device by its net device? If not, rdma_cm searches for a GID that consists
+ * of the link layer address only; compat_cm_finds(), compat_cm_same() and compat_cm_gid() have an
+ * effect only then (see ../../cm_by_netdev/compat/ib_ops.h).
  */
 #ifndef compat_cm_by_netdev
 struct net_device;

@@ -7,6 +7,11 @@
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
+/*
+ * The rdma_cm of this kernel does not find an iWARP device by its net device: it searches for a
+ * GID that consists of the link layer address only. (The probe looks for ib_device_get_netdev(),
+ * which such a kernel does not export.)
+ */
 #define compat_cm_by_netdev	false
 
 /* Can rdma_cm search for a GID made of the address of @netdev? An empty GID is all zeros. */
