@@ -194,6 +194,7 @@ static const struct verbs_device_ops iwt_device_ops = {
 	.uninit_device = iwt_uninit_device,
 };
 
+/* Does this provider drive the device? */
 bool iwt_is_iw_tcp(struct ibv_device *device)
 {
 	return verbs_get_device(device)->ops == &iwt_device_ops;

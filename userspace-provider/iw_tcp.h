@@ -108,7 +108,7 @@ struct iwt_cq {
 	uint32_t *posted;
 	uint32_t posted_bits;
 
-	/* valid between start_poll and end_poll: index behind the available completions */
+	/* valid between start_poll and end_poll: index after the available completions */
 	uint32_t polled;
 	/* valid between start_poll and end_poll: current completion */
 	const struct iwt_cqe *cqe;
@@ -172,6 +172,7 @@ static inline struct iwt_cq *to_iwt_cq_ex(struct ibv_cq_ex *cq)
 }
 
 /* iw_tcp.c */
+/* Does this provider drive @device? */
 bool iwt_is_iw_tcp(struct ibv_device *device);
 
 /* pd.c */
@@ -183,7 +184,9 @@ int iwt_dealloc_td(struct ibv_td *ibtd);
 struct ibv_pd *
 iwt_alloc_parent_domain(struct ibv_context *context,
 			struct ibv_parent_domain_init_attr *attr);
+/* Is @pd a parent domain, not a protection domain? */
 bool iwt_is_parent_domain(struct ibv_pd *pd);
+/* Does @pd have a thread domain, so that only one thread at a time uses its objects? */
 bool iwt_pd_single_threaded(struct ibv_pd *pd);
 
 /* mr.c */
@@ -219,6 +222,7 @@ void iwt_cq_unlock(struct iwt_cq *cq);
 int iwt_cq_available(struct iwt_cq *cq, uint32_t cons, uint32_t *prod);
 void iwt_cq_clean(struct iwt_cq *cq, uint32_t qp_num);
 void iwt_cq_remind(struct iwt_cq *cq);
+/* Returns true if it has called the kernel. */
 bool iwt_cq_flush(struct iwt_cq *cq);
 void iwt_cq_defer(struct iwt_cq *cq, uint32_t bit);
 enum ibv_wc_opcode iwt_cqe_opcode(const struct iwt_cqe *cqe);

@@ -2,7 +2,7 @@
 /*
  * MPA startup on a socket of the program. This file receives the frames of the peer and sends the
  * frames of this end, with the rights of the program. The kernel composes and checks the frames,
- * and sends a Reply that accepts (see rdma/iw_tcp-abi.h). Bytes behind a frame are never read.
+ * and sends a Reply that accepts (see rdma/iw_tcp-abi.h). Bytes after a frame are never read.
  */
 
 #include <errno.h>

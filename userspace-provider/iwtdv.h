@@ -75,6 +75,7 @@ struct iwtdv_request {
 	uint8_t frame[20 + IWTDV_MAX_PRIVATE_DATA];
 };
 
+/* Is this a device of iw_tcp? */
 bool iwtdv_is_supported(struct ibv_device *device);
 
 int iwtdv_connect(struct ibv_qp *qp, int sockfd,

@@ -137,12 +137,13 @@ iwt_alloc_parent_domain(struct ibv_context *context,
 	return &parent->pd;
 }
 
+/* Is this domain a parent domain, not a protection domain? */
 bool iwt_is_parent_domain(struct ibv_pd *pd)
 {
 	return to_iwt_pd(pd)->of;
 }
 
-/* Does only one thread at a time use the objects of this domain? */
+/* Does the domain have a thread domain, so that only one thread at a time uses its objects? */
 bool iwt_pd_single_threaded(struct ibv_pd *pd)
 {
 	return to_iwt_pd(pd)->td;

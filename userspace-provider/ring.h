@@ -29,7 +29,7 @@ struct iwt_ring_desc {
 	uint32_t stride;
 	/* minimum valid stride */
 	uint32_t min_stride;
-	/* number of bytes behind the entries */
+	/* number of bytes after the entries */
 	uint32_t tail;
 };
 
@@ -46,7 +46,7 @@ int iwt_ring_map_entries(struct iwt_ring *ring, struct iwt_map *map, int fd,
 			 const struct iwt_ring_desc *desc);
 void iwt_unmap(struct iwt_map *map);
 
-/* Returns the address of the bytes behind the entries. */
+/* Returns the address of the bytes after the entries. */
 static inline void *iwt_ring_tail(const struct iwt_ring *ring)
 {
 	return ring->entries + (size_t)ring->num * ring->stride;

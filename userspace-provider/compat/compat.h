@@ -12,6 +12,7 @@
 #include "iw_tcp_has.h"
 
 #ifndef IWT_HAS_GET_CONTEXT_FDS
+/* This ibv_cmd_get_context() lacks the argument @fds, for which the provider passes NULL. */
 struct ibv_fd_arr;
 
 static inline int
@@ -26,6 +27,7 @@ compat_get_context(struct verbs_context *context, struct ibv_get_context *cmd,
 #endif
 
 #ifndef IWT_HAS_CREATE_CQ_MEMORY
+/* This ibv_cmd_create_cq_ex() lacks the argument @memory, for which the provider passes NULL. */
 struct verbs_create_cq_prov_attr;
 
 static inline int
@@ -58,7 +60,7 @@ int compat_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 #define ibv_cmd_reg_dmabuf_mr compat_reg_dmabuf_mr
 #endif
 
-/* An operation that reports the speed of the net device. */
+/* Older libraries lack query_port_speed, which reports the speed of the net device. */
 #ifdef IWT_HAS_PORT_SPEED
 #define COMPAT_QUERY_PORT_SPEED .query_port_speed = ibv_cmd_query_port_speed,
 #else

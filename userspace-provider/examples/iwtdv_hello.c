@@ -131,7 +131,7 @@ static int tcp(const char *host, const char *port)
 	return accept(fd, NULL, NULL);
 }
 
-/* Reads one line, and no byte behind the line: that byte may belong to an MPA frame. */
+/* Reads one line, and no byte after the line: that byte may belong to an MPA frame. */
 static void read_line(int fd, char *line, size_t size)
 {
 	size_t len = 0;
