@@ -56,7 +56,7 @@ void verbs_set_ops(struct verbs_context *vctx,
 	fake.ops = *ops;
 }
 
-/* Finds the driver's part of an answer, which is behind the core's part. */
+/* Finds the driver's part of an answer, which follows the core's part. */
 void *fake_answer(void *resp, size_t core_size, size_t resp_size, size_t size)
 {
 	if (resp_size < core_size + size)

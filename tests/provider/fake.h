@@ -22,7 +22,7 @@ struct fake {
 	struct verbs_context_ops ops;
 	uint64_t features_asked;
 
-	/* answers to the provider */
+	/* answers to the provider, and functions that the fake calls; NULL: not called */
 	uint64_t features;
 	uint32_t first_index;
 	uint32_t max_inline;
@@ -98,7 +98,7 @@ struct ibv_qp *fake_make_qp(struct ibv_context *context, struct ibv_cq *cq,
 			    uint32_t wrs, uint64_t send_ops);
 void fake_drop_qp(struct ibv_qp *qp);
 /*
- * Replaces both rings of the newest queue pair, and changes its answer @resp accordingly. Behind
+ * Replaces both rings of the newest queue pair, and changes its answer @resp accordingly. After
  * its header, each entry of the send ring has @max_inline bytes, and each entry of the receive
  * ring has @recv_room bytes.
  */
@@ -115,7 +115,7 @@ void fake_complete(const struct iwt_cqe *cqe);
 struct ibv_command_buffer;
 
 /*
- * Return: the driver's part of the command or answer @resp, which is behind the RDMA core's part
+ * Return: the driver's part of the command or answer @resp, which follows the RDMA core's part
  * of @core_size bytes
  */
 void *fake_answer(void *resp, size_t core_size, size_t resp_size, size_t size);

@@ -82,8 +82,9 @@ static void step(void (*call)(void))
 }
 
 /*
- * Chooses the entries of the new ring as the kernel does: a new mapping, or the first mapping if
- * the new size is the size of the first mapping.
+ * Chooses the entries of the new ring as the kernel does: the present entries if their number
+ * does not change; the first mapping if the new size is not larger than the first mapping; else a
+ * new mapping.
  */
 static int begin_resize(uint32_t cqe, struct iwt_resize_cq_resp *answer)
 {

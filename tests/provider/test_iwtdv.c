@@ -92,7 +92,7 @@ static bool is_shut_down(void)
 	return !n || errno == ECONNRESET;
 }
 
-/* Does the socket contain exactly @text? The provider must not read the bytes behind a frame. */
+/* Does the socket contain exactly @text? The provider must not read the bytes after a frame. */
 static bool behind_is(const char *text)
 {
 	char buf[16];

@@ -330,7 +330,7 @@ static void flush_completes(void)
 }
 
 /*
- * Return: a pointer to the 32-bit word @i of the bits of posts, which are behind the entries of
+ * Return: a pointer to the 32-bit word @i of the bits of posts, which follow the entries of
  * the newest completion queue
  */
 static uint32_t *posted_word(unsigned int i)

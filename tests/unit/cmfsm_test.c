@@ -6,7 +6,10 @@
 #define ACTIONS	(IWT_CMA_FIN | IWT_CMA_DETACH | IWT_CMA_RELEASE | \
 		 IWT_CMA_RESET | IWT_CMA_GRACE | IWT_CMA_USER_TIMEOUT | IWT_CMA_UP_MASK)
 
-/* Actions since the endpoint was created; each happens at most once. */
+/*
+ * What has happened since the endpoint was created: actions, which happen at most once each, and
+ * WAS_FULL, which means that the endpoint was in the state FULL
+ */
 enum {
 	FIN		= 1 << 0,
 	DETACHED	= 1 << 1,
@@ -53,7 +56,7 @@ static u32 do_step(struct iwt_cm_step step, u32 done)
 {
 	u32 i;
 
-	/* No report follows the last report, and nothing is sent after FIN. */
+	/* No report follows ULP_CLOSED, and no action happens twice. */
 	if (done & ULP_CLOSED)
 		CHECK(!(step.actions & IWT_CMA_UP_MASK));
 	for (i = 0; i < ARRAY_SIZE(deeds); i++) {
@@ -239,7 +242,7 @@ static bool ends(enum iwt_cm_state s, enum iwt_cm_event e,
 	}
 }
 
-/* Events that have an effect in only one or two states. */
+/* The steps that ends() does not cover: each event has such a step in one or two states only */
 static const struct {
 	enum iwt_cm_event event;
 	enum iwt_cm_state from;

@@ -10,7 +10,7 @@ waits for this. Later loads may overtake the stores, as on x86.
 
 A thread arms (requests an event), polls the completions, sleeps until an event arrives, and
 starts again. When all threads sleep, no completion may be left in the queue. A process that arms
-again and again without reading the events must not get more events than its credit allows. A
+again and again without calling the kernel must get at most one event more than its credit. A
 model that finds no fault proves little. So the model also runs with steps left out, and must then
 find a fault.
 """

@@ -12,7 +12,7 @@
 #define MULPDU	114	/* 100 octets of payload in a tagged segment, 96 in an untagged segment */
 #define TOTAL	350	/* octets of payload: four segments, of which the last is shorter */
 
-/* The FPDUs of one message, one behind the other */
+/* The FPDUs of one message, one after the other */
 struct stream {
 	u8 octets[600];
 	u32 at[8];	/* offset of each FPDU, and of the end of the last FPDU */
@@ -191,7 +191,7 @@ static void test_no_payload(void)
 	tap_end();
 }
 
-/* Flips @rounds random bits of the segments behind the first segment. */
+/* Flips @rounds random bits of the segments after the first segment. */
 static void change_some(struct stream *s, u32 rounds)
 {
 	while (rounds--)
@@ -272,7 +272,7 @@ static void test_alike_there(void)
 	tap_end();
 }
 
-/* Compares the payload of @f at @c with @payload, and moves @c behind the FPDU. */
+/* Compares the payload of @f at @c with @payload, and moves @c to the end of the FPDU. */
 static void check_payload(struct pieces_cursor *c, struct iwt_fpdu *f, const u8 *payload,
 			  const struct iwt_fpdu_rules *rules)
 {

@@ -451,7 +451,7 @@ static void test_lost_payload(void)
 	for (n = 0; n < 40; n++) {
 		pieces_cut(&p, v->octets, n, NULL, 0);
 		pc = pieces_start(&p);
-		/* The marker at offset 20 belongs to the payload octet behind it. */
+		/* The marker at offset 20 belongs to the payload octet that follows it. */
 		CHECK_EQ(iwt_fpdu_payload(&f, &pc.c, &rules), n >= 16);
 		if (n >= 16) {
 			while (iwt_fpdu_piece(&f, &pc.c, &rules, ~0, &len))

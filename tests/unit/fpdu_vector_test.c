@@ -15,7 +15,7 @@ static const struct want {
 	u64 to;
 	u32 qn, msn, mo;
 	u16 hdr_len;
-	/* ULPDU behind the DDP header: hexadecimal digits, or fill_len octets of value fill */
+	/* ULPDU after the DDP header: hexadecimal digits, or fill_len octets of value fill */
 	const char *rest;
 	u32 fill, fill_len;
 	bool no_crc;

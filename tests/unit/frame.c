@@ -37,7 +37,7 @@ static u32 put(struct iwt_marker *m, const struct frame_rules *rules,
 static u32 finish(struct iwt_marker *m, u32 n, u32 pad,
 		  struct frame_rules *rules, u8 *out)
 {
-	/* Without markers: at position 1 the next marker is far behind the pad and the CRC. */
+	/* Without markers: at position 1 the next marker is far after the pad and the CRC. */
 	if (!rules->markers)
 		m->pos = 1;
 	return seal(m, n, pad, rules, out);

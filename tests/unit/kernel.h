@@ -23,8 +23,9 @@ void rcu_read_unlock(void);
 extern void (*unit_between)(void);
 
 /*
- * The code under test calls this where any amount of time may pass, also when it releases a lock.
- * The other thread runs here, unless a lock is held.
+ * Called where any amount of time may pass: the other thread runs here, unless a lock is held or
+ * the other thread runs already. spin_unlock_bh(), the rcu_read_unlock() of the last reader, and
+ * cond_resched() also call this.
  */
 void moment(void);
 

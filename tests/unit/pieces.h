@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A sequence of octets in several pieces. Each piece is allocated separately, so that the address
- * sanitizer reports a read behind the end of a piece.
+ * sanitizer reports a read beyond the end of a piece.
  */
 #ifndef IWT_PIECES_H
 #define IWT_PIECES_H

@@ -26,6 +26,10 @@ class Fault(Exception):
     pass
 
 
+# pc: step of each thread; lock: the thread that holds the process's lock of the queue; prod,
+# cons: indexes; old, new: entries of both rings; mode: the rings to which the kernel writes; room:
+# how many entries the kernel uses; reads_new: the process reads the new ring; taken: the polled
+# completions; regs: a value that each thread keeps; gone: the queue pair is destroyed
 class State(model.State):
     FIELDS = ("pc", "lock", "prod", "cons", "old", "new", "mode", "room", "reads_new", "taken", "regs", "gone")
 
@@ -56,6 +60,9 @@ def take_lock(s, who):
     s.lock = who
     return True
 
+
+# The functions of the threads each execute one step. They return False if the thread must wait or
+# has no step left.
 
 def kernel(s, cut):
     """Adds one completion, under the kernel's lock; waits while the queue has no room."""

@@ -207,7 +207,8 @@ def poller(cq, cut):
 
 
 def sqpoll(cut):
-    """A worker: set_polled(), two reads of the ring, set_polled(), iwt_qp_run()."""
+    """A worker: set_polled(), two reads of the ring, each with a run of the engine if an entry is
+    new, set_polled(), iwt_qp_run()."""
     def switch(by):
         def do(state):
             state.pollers += by

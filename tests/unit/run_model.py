@@ -23,10 +23,10 @@ A work item behaves as in the kernel. Queueing it sets a bit, PENDING; if the bi
 nothing is queued. The bit is cleared before the work item runs. Cancelling the work item also
 sets the bit, even if the work item is not queued, and clears the bit afterwards.
 
-When no thread has a step left, all requested work must be done. Memory is sequentially consistent
-in this model: in the kernel, a fully ordered operation sets PENDING, and a full barrier follows
-the operation that clears PENDING. A model that finds no fault proves little. So the model also
-runs with steps changed, and must then find a fault.
+When no thread has a step left, all requested work must be done, and the lock must be free. Memory
+is sequentially consistent in this model: in the kernel, a fully ordered operation sets PENDING,
+and a full barrier follows the operation that clears PENDING. A model that finds no fault proves
+little. So the model also runs with steps changed, and must then find a fault.
 """
 import sys
 
@@ -99,13 +99,16 @@ def run(s, cut):
 
 def cancel(s, who, behind):
     """The first step of cancelling, which sets PENDING. behind: the second step, which clears
-    PENDING."""
+    PENDING. Returns False if the thread must wait."""
     if s.pending and not s.queued:
         return False            # another thread holds the bit for some steps: try again
     s.queued = False
     s.pending = True
     return go(s, who, behind)
 
+
+# The functions of the threads each execute one step. They return a true value if the thread has
+# executed a step, and a false value if it must wait or has no step left.
 
 def caller_sync(s, cut):
     pc = s.pc[0]

@@ -229,7 +229,7 @@ static void test_longest(void)
 }
 
 /*
- * One call consumes all segments behind the first segment. The memory belongs to a process for a
+ * One call consumes all segments after the first segment. The memory belongs to a process for a
  * Write, and to the kernel for a Send and a Read Response.
  */
 static void test_together(void)

@@ -20,7 +20,7 @@ static u8 *octets(const struct rxqueue *q, u32 at, u32 len, u32 have)
 	return p;
 }
 
-/* Puts an old entry behind the last fragment: a buffer that was cut may have such an entry. */
+/* Puts an old entry after the last fragment: a buffer that was cut may have such an entry. */
 static void stale(struct sk_buff *skb)
 {
 	skb_frag_t *f = &skb->si.frags[skb->si.nr_frags];

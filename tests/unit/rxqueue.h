@@ -31,7 +31,7 @@ void rxqueue_make(struct rxqueue *q);
 struct sk_buff *rxqueue_buffer(struct rxqueue *q, u32 from, u32 to);
 /*
  * Reads the queue in pieces of at most @step bytes, and skips some bytes. Return: true if the
- * reader gets each byte once, from the first buffer that contains the byte.
+ * reader gets each byte that it does not skip once, from the first buffer that contains the byte.
  */
 bool rxqueue_walk(const struct rxqueue *q, u32 step);
 void rxqueue_free(struct rxqueue *q);

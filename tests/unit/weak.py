@@ -5,13 +5,14 @@ Memory that is as weak as arm64's, and threads that use it.
 The stores of a thread wait in its buffer. The memory takes the stores in any order, with two
 exceptions: stores to the same place stay in order, and a store with release follows all earlier
 stores. All threads see the same order of the stores that the memory has taken (this is so on
-arm64 and x86, but not on all architectures). A load may have been executed early. So a load gives
-the present value of the place, or an older value. But the value is not older than the value that
-the place had at the thread's last barrier, nor older than the value that the thread's last load
-of the same place gave. And after a load with acquire, later loads give only values that are at
-least as new as the store whose value the load with acquire gave. A load is never executed after a
-later store of the same thread. Where this would matter, the protocols that use this file have a
-branch or a lock between the load and the store.
+arm64 and x86, but not on all architectures). A load of a place to which the thread's own store
+still waits gives the value of this store. Any other load may have been executed early. So it
+gives the present value of the place, or an older value. But the value is not older than the value
+that the place had at the thread's last barrier, nor older than the value that the thread's last
+load of the same place gave. And after a load with acquire, later loads give only values that are
+at least as new as the store whose value the load with acquire gave. A load is never executed
+after a later store of the same thread. Where this would matter, the protocols that use this file
+have a branch or a lock between the load and the store.
 
 Taking a lock is an acquire, releasing a lock is a release, and neither is a full barrier. A
 read-modify-write uses the newest value. An ordered read-modify-write is a full barrier, like the
@@ -185,8 +186,8 @@ def branch(place, go_on, to, acquire=False):
 
 
 def exchange(place, value, ordered, go_on=None, to=None):
-    """Stores a new value. to: the label to which the step jumps unless go_on(the old value) is
-    true."""
+    """A read-modify-write, which stores a new value. ordered: it is a full barrier. to: the label
+    to which the step jumps unless go_on(the old value) is true."""
     def step(state, who):
         buf = state.buf[who]
         if ordered and buf or any(name == place for name, _, _ in buf):

@@ -54,7 +54,7 @@ files_now() {
 }
 
 # has_link LINK [STATE]: do rdma (iproute2) and ibv_devinfo (rdma-core) show the link in this
-# STATE?
+# STATE (default: ACTIVE)?
 has_link() {
 	rdma link show "$1/1" | grep -q "state ${2:-ACTIVE} .*netdev ${1#iwt_}" &&
 		ibv_devinfo -d "$1" >/tmp/devinfo 2>&1 && grep -q "PORT_${2:-ACTIVE}" /tmp/devinfo
