@@ -131,9 +131,11 @@ bool iwt_qp_flush_step(struct iwt_qp *qp)
 	return more && !qp->ending;
 }
 
-/*
- * Queue a work item that runs the next step of a flush or, if the queue pair still sends, the
- * engines. Any context, any lock may be held.
+/**
+ * iwt_qp_flush_later() - queue a work item that runs the next step of a flush
+ * @qp: queue pair; if it still sends, the work item runs the engines instead
+ *
+ * Any context, any lock may be held.
  */
 void iwt_qp_flush_later(struct iwt_qp *qp)
 {

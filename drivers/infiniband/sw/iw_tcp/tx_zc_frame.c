@@ -78,7 +78,7 @@ static struct iwt_txbuf *find_buf(struct iwt_tx *tx)
 	return tx->buf && iwt_txbuf_room(tx->buf) ? tx->buf : NULL;
 }
 
-/* Copy bytes to a buffer, and add them to the batch. Return: false if room or memory is missing */
+/* Copy bytes, and add the copy to the batch. Return: false if room or memory is missing. */
 static bool put_octets(struct iwt_tx *tx, const u8 *from, u32 len)
 {
 	while (len) {
