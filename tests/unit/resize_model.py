@@ -27,9 +27,9 @@ class Fault(Exception):
 
 
 # pc: step of each thread; lock: the thread that holds the process's lock of the queue; prod,
-# cons: indexes; old, new: entries of both rings; mode: the rings to which the kernel writes; room:
-# how many entries the kernel uses; reads_new: the process reads the new ring; taken: the polled
-# completions; regs: a value that each thread keeps; gone: the queue pair is destroyed
+# cons: indexes; old, new: entries of both rings; mode: the rings to which the kernel writes;
+# room: how many entries the kernel uses; reads_new: the process reads the new ring; taken: the
+# polled completions; regs: a value that each thread keeps; gone: the queue pair is destroyed
 class State(model.State):
     FIELDS = ("pc", "lock", "prod", "cons", "old", "new", "mode", "room", "reads_new", "taken", "regs", "gone")
 
