@@ -18,7 +18,7 @@ one_of() {
 	PICK=${*:n % $# + 1:1}
 }
 
-# number FROM TO: sets PICK to a number from FROM to TO (at most 32767 apart)
+# number FROM TO: sets PICK to a number from FROM to TO
 number() { PICK=$(($1 + (RANDOM << 15 | RANDOM) % ($2 - $1 + 1))); }
 
 # chance PERCENT: succeeds with this probability
