@@ -19,8 +19,11 @@ check-config = sh include/compat/check-config.sh "$(KDIR)"
 # the module.
 unsigned = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
 
-# The directory in which modules_install installs the module of a kernel
-MODULE_DIR := updates/drivers/infiniband/sw/iw_tcp
+# The directory in which modules_install installs the module of a kernel. Without this variable,
+# modules_install of Linux 6.1 uses extra, and that of newer kernels uses updates. The same directory
+# for all kernels lets "make uninstall" find the modules. depmod prefers modules in updates.
+INSTALL_MOD_DIR ?= updates
+MODULE_DIR = $(INSTALL_MOD_DIR)/drivers/infiniband/sw/iw_tcp
 
 # Without the option -j, build the module with one process for each processor.
 ifeq ($(filter -j%,$(MAKEFLAGS)),)
@@ -33,7 +36,7 @@ modules: check-config
 	@$(kbuild) $(JOBS) modules || { $(check-config) --failed; exit 1; }
 
 install: modules ## install the module into the running system or DESTDIR=
-	@$(kbuild) INSTALL_MOD_PATH=$(DESTDIR) $(unsigned) modules_install
+	@$(kbuild) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=$(INSTALL_MOD_DIR) $(unsigned) modules_install
 	@if [ -e $(DESTDIR)/lib/modules/$(KVER)/modules.order ]; then \
 		depmod $(if $(DESTDIR),-b $(DESTDIR)) $(KVER); \
 	else \
