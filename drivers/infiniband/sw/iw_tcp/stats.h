@@ -4,6 +4,8 @@
 #define IWT_STATS_H
 
 #include <linux/cache.h>
+/* for linux/percpu.h, whose this_cpu_add() disables interrupts on some architectures */
+#include <linux/irqflags.h>
 #include <linux/percpu.h>
 #include <linux/types.h>
 
