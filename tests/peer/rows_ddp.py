@@ -8,17 +8,17 @@ from outcome import check, equal
 from rows import row, stated
 from ulp import FLUSH, LOC_LEN_ERR, QP_ACCESS_ERR, QP_REQ_ERR, SUCCESS, WC_RECV
 
-stated("host", "XFRM (ESP and tunnels) below TCP", "DDP-82")
-stated("selftest", "ipsec.sh: the keys are taken away under traffic; the same connection goes on with new ones", "DDP-83")
-stated("host", "TCP hands octets up once, in order; conformance.sh --path duplicate, loss, reorder", "DDP-11")
-stated("absent", "segments are taken in the order of the stream (rx.c, iwt_sock_peek)", "DDP-5")
-stated("design", "numbers of both directions are u32 that count by one (proto/ddp.c, tx.h); of the received ones"
-       " ddp_test.c, test_advance, shows it; no test sends 2^32 messages", "DDP-28")
-stated("host", "TCP drops what comes behind the peer's FIN, so there is nothing to tear a stream down for", "DDP-50")
-stated("design", "no region or queue pair without a protection domain, and no other use of an STag than by the "
-       "queue pairs of its domain (verbs_mr.c, proto/access.c)", "DDP-77")
-stated("design", "the kernel module is both: processes get STags, domains and queue pairs from it alone "
-       "(verbs_mr.c, mr.c), and rings hold nothing that is believed (sq.c, rq.c)", "DDP-81")
+stated("host", "the kernel's IPsec (XFRM) encrypts the packets of TCP; a program (an IKE daemon) agrees on the keys", "DDP-82")
+stated("selftest", "ipsec.sh: the keys are removed during traffic; when there are new keys, the same connection continues", "DDP-83")
+stated("host", "TCP delivers each octet once, and in order; conformance.sh --path duplicate, loss, reorder", "DDP-11")
+stated("absent", "the driver reads segments only in the order of the stream (sock_recv.c: iwt_sock_peek())", "DDP-5")
+stated("selftest", "verify.sh in the laboratory wrap, where both ends begin with a number 24 below the wrap; ddp_test.c"
+       " (test_advance) shows that the receiver expects 0 after 0xFFFFFFFF", "DDP-28")
+stated("host", "TCP drops data that arrive after the peer's FIN, so they have no effect on the stream", "DDP-50")
+stated("design", "each region and each queue pair has a protection domain, and only queue pairs of its domain can "
+       "use an STag; one queue pair alone can use a window of type 2 (verbs_mr.c, proto/access.c)", "DDP-77")
+stated("design", "the kernel module is both parts: only the module creates STags, protection domains and queue "
+       "pairs (verbs_mr.c, mr.c), and it checks everything that it reads from a ring (sq.c, rq.c)", "DDP-81")
 
 
 def event(conn, want, ms=30000):

@@ -6,8 +6,8 @@ import mpa
 from outcome import check, equal
 from rows import row, stated
 
-stated("deviation", "the device tells them all; rdma_cm has an octet for each, which says 255 for more, and drops those of a"
-       " reject", "EMPA-12")
+stated("deviation", "the device reports all values; rdma_cm has one octet for each value, shows 255 for a larger value, and"
+       " does not report the values of a Reply that rejects", "EMPA-12")
 
 
 @row("EMPA-2", "EMPA-30")

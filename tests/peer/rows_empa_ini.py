@@ -10,13 +10,13 @@ from rows import row, stated
 from rows_empa_rsp import depths, kinds
 from ulp import SUCCESS
 
-stated("absent", "the ULP chooses no kind of startup: rdma_cm has no parameter for it; a link's mpa_revision does", "EMPA-9")
-stated("deviation", "the link decides, not the ULP, which cannot say that it wants none: with mpa_revision 2, the default, each"
-       " Request is enhanced and negotiates the depths of rdma_cm's parameters; with 1 none is", "EMPA-4")
-stated("deviation", "an enhanced Request always has A=1 and all kinds: rdma_cm does not tell which model a program has",
+stated("absent", "the ULP cannot choose the kind of startup, because rdma_cm has no parameter for it; the setting mpa_revision of the link does", "EMPA-9")
+stated("deviation", "the link decides, because rdma_cm does not tell whether the ULP wants an enhanced function: with mpa_revision 2, the"
+       " default, the first Request of a connection is enhanced, except with rdmac_permissive; with 1, no Request is", "EMPA-4")
+stated("deviation", "each enhanced Request has A=1 and offers all kinds, because rdma_cm does not tell which model a program has",
        "EMPA-20")
-stated("deviation", "the initiator sends it; a responder that fails before its Reply sends a Reply that rejects, since a"
-       " Terminate in front of the Reply would be no startup frame", "EMPA-28")
+stated("deviation", "the initiator sends this Terminate; a responder that fails before its Reply sends a Reply that rejects, because"
+       " a Terminate before the Reply would not be a startup frame", "EMPA-28")
 
 
 @row("EMPA-1", "EMPA-20", "EMPA-5")

@@ -8,7 +8,7 @@ from outcome import check, equal
 from rows import row, stated
 from ulp import FLUSH, SUCCESS
 
-stated("deviation", "a Send is agreed to only if neither a Write nor a Read is offered: it takes a message number of queue 0",
+stated("deviation", "the responder accepts a Send only if the initiator offers neither a Write nor a Read: a Send uses a message number of queue 0",
        "EMPA-36")
 
 KINDS = ("send", "write", "read")

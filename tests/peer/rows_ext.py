@@ -12,9 +12,9 @@ from rows import row, stated
 from rows_ddp import refused
 from ulp import SUCCESS
 
-stated("deviation", "one number, IRD, is agreed on for both together, as 5.2 has them share the flow control of Reads",
+stated("deviation", "both ends agree on one number, IRD, for Reads and atomics together: by section 5.2 both share the flow control of Reads",
        "EXT-38")
-stated("absent", "opcode F is refused as unknown, see RDMAP-7", "EXT-36")
+stated("absent", "the device refuses opcode F as unknown (RDMAP-7)", "EXT-36")
 HALF = 0xFFFFFFFF
 EIGHTY = 0x8080808080808080
 SEVENF = 0x7F7F7F7F7F7F7F7F

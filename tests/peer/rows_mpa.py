@@ -14,9 +14,9 @@ from outcome import Skip, check, equal
 from rows import row, stated
 from ulp import SUCCESS
 
-stated("ulp", "documented: user guide", "MPA-82")
-stated("host", "XFRM (ESP and tunnels) below TCP", "MPA-95")
-stated("selftest", "ipsec.sh: the keys are taken away under traffic; the same connection goes on with new ones", "MPA-96")
+stated("ulp", "the program sets its own time limits; the driver ends a connection if TCP gives up (keepidle, user_timeout)", "MPA-82")
+stated("host", "the kernel's IPsec (XFRM) encrypts the packets of TCP; a program (an IKE daemon) agrees on the keys", "MPA-95")
+stated("selftest", "ipsec.sh: the keys are removed during traffic; when there are new keys, the same connection continues", "MPA-96")
 
 
 @row("MPA-58", "MPA-70", "MPA-76", "MPA-91")

@@ -99,8 +99,8 @@ def reject(t):
         peer.expect_fin()
 
 
-stated("deviation", "programs that attach a socket (iwtdv) send and get all lengths; rdma_cm has an octet for the length,"
-       " so with it a Request with 256 octets or more is rejected, and such a Reply ends the connection", "MPA-67")
+stated("deviation", "programs that attach a socket (iwtdv) send and receive all lengths; rdma_cm has one octet for the length: so with"
+       " rdma_cm the device rejects a Request with more than 255 octets, and such a Reply ends the connection", "MPA-67")
 
 
 @row("MPA-63", "MPA-74", "MPA-67")
@@ -375,4 +375,4 @@ def ends_in_startup(t):
         ulp.event(id=conn.id, want=("REJECTED", "CONNECT_ERROR") + (() if t.place.lossless else ("UNREACHABLE",)))
 
 
-stated("unit", "mpa_frame_test.c: MULPDU of every EMSS is within 128 and 64768", "MPA-6")
+stated("unit", "mpa_frame_test.c: for every EMSS, the MULPDU is between 128 and 64768", "MPA-6")

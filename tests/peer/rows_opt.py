@@ -15,11 +15,11 @@ from peer import Peer
 from rows import row, stated
 from ulp import SUCCESS
 
-stated("absent", "TCP cuts into segments as its MSS says; DF stays set (OPT-16)", "OPT-4")
-stated("design", "sock.c: prepare() sets TCP_NODELAY on every socket; tx.c packs only what waits already", "OPT-7", "OPT-9")
-stated("host", "TCP drops what it has acknowledged before any octet gets to sock_recv.c: iwt_sock_peek()", "OPT-11")
-stated("host", "the host's IP puts fragments together", "OPT-17")
-stated("design", "rx.c: take_fpdus() reads FPDUs in TCP's buffers; the payload is copied once, to where it belongs",
+stated("absent", "TCP divides the stream by its MSS, and DF is set (OPT-16), so this end sends no fragments", "OPT-4")
+stated("design", "sock.c: prepare() sets TCP_NODELAY on every socket of the kernel; tx.c packs only messages that are already posted", "OPT-7", "OPT-9")
+stated("host", "TCP drops a repeated octet before the driver can read it (sock_recv.c: iwt_sock_peek())", "OPT-11")
+stated("host", "the kernel's IP reassembles fragments", "OPT-17")
+stated("design", "rx.c: take_fpdus() reads FPDUs in TCP's buffers, and copies the payload once, to its destination",
        "OPT-20")
 
 LEAST, MOST = 128, 64768

@@ -5,7 +5,7 @@ from outcome import check, equal
 from rows import row, stated
 from ulp import SUCCESS, WC_RECV
 
-stated("ulp", "told: Documentation/programming.rst, Order and completion", "RDMAP-59", "RDMAP-60")
+stated("ulp", "documented: user guide, \"Order and completion\"", "RDMAP-59", "RDMAP-60")
 
 
 @row("RDMAP-10", "RDMAP-33", "RDMAP-36", "RDMAP-41")

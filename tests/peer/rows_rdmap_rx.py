@@ -16,7 +16,7 @@ TERMS = ([(0, 0, 0), (0, 0, 0x55), (1, 0, 0)] +
          [(2, 0, code) for code in range(1, 8)] + [(2, 3, 2)])
 STATUS = {(0, 1): REM_ACCESS_ERR, (0, 2): REM_OP_ERR, (1, 2): REM_INV_REQ_ERR}
 
-stated("design", "the rows of RFC 5042 (SEC-1 and on)", "RDMAP-94")
+stated("design", "see the rows of RFC 5042 (from SEC-1 on)", "RDMAP-94")
 
 
 def reader(t, ulp=None, n=1, **how):

@@ -17,21 +17,21 @@ from rows_rdmap_term import BIG, big, until_term
 from rows_tcp import own
 from ulp import CQ_ERR, ERR, FLUSH, LOC_LEN_ERR, QP_FATAL, SUCCESS, Ulp
 
-stated("selftest", "hostile.sh (iwt_hostile): rings that change at random and under the kernel's hands, mappings of other"
-       " places, work requests by system call, registrations of memory that the process does not have; an honest"
-       " process goes on",
+stated("selftest", "hostile.sh (iwt_hostile): a process changes its rings at random, also while the kernel reads them, maps other"
+       " parts of the device, posts work requests by system calls, and registers memory that it does not have; two"
+       " honest processes continue to exchange data",
        "SEC-1")
-stated("design", "protection domains, queues, queue pairs and STags are made by verbs_*.c, called by ib_core for"
-       " ioctls; limits: IWT_MAX_* in dev.h; rings that a process sees hold no number that the kernel trusts", "SEC-2")
-stated("design", "verbs_cq.c: iwt_create_cq() alone makes entries, up to IWT_MAX_CQE; cq.c: cq->prod is the kernel's"
-       " own, a process's consumer index is only compared", "SEC-18")
-stated("host", "uverbs: a completion queue is an object of one open file, which no other can name", "SEC-21")
+stated("design", "only verbs_*.c, which ib_core calls, create protection domains, queues, queue pairs and STags; dev.h"
+       " limits their numbers (IWT_MAX_*); the kernel trusts no number in a ring that a process can write", "SEC-2")
+stated("design", "verbs_cq.c: only iwt_create_cq() and iwt_resize_cq() create entries, up to IWT_MAX_CQE; cq.c: cq->prod"
+       " belongs to the kernel, which only compares the consumer index of a process", "SEC-18")
+stated("host", "uverbs: a completion queue belongs to one open file, and no other open file can use it", "SEC-21")
 stated("ulp", "documented: user guide, \"Security responsibilities of applications\"",
        "SEC-10", "SEC-11", "SEC-12", "SEC-13", "SEC-15", "SEC-19", "SEC-29")
-stated("host", "TCP keepalive, on for every connection; times: the setting keepidle of the link", "SEC-16")
+stated("host", "TCP's keepalive, which is on for every connection; the setting keepidle of the link determines its time", "SEC-16")
 stated("design", "there is no firmware; the module loads nothing", "SEC-30")
-stated("host", "IP's and TCP's own bounds: net.ipv4.route.min_pmtu, net.ipv4.tcp_min_snd_mss", "SEC-32")
-stated("selftest", "ipsec.sh: all operations over ESP; the keys are taken away under traffic, which waits and goes on when there"
+stated("host", "limits of IP and TCP: net.ipv4.route.min_pmtu, net.ipv4.tcp_min_snd_mss", "SEC-32")
+stated("selftest", "ipsec.sh: all operations over ESP; when the keys are removed, the traffic waits, and it continues when there"
        " are keys again", "SEC-28")
 
 

@@ -24,20 +24,42 @@ Conformance
 ===========
 
 These tables list each requirement of RFC 5044, 5041, 5040, 6581, 7306 and 5042, in our own words,
-and how it is met. ``make conformance`` runs the tests against a peer that shares no code with the
-module (``tests/peer``) and makes these tables anew. They are in ``Documentation/conformance``, one
-line for each row.
+and how it is met. Each requirement is a *row*. ``make conformance`` tests the module with a peer
+that shares no code with the module (``tests/peer``). If no test fails, the command makes this page
+and its tables anew. ``Documentation/conformance`` has one file for each RFC, with one line for each
+row. The columns of the tables:
 
-MUST, SHOULD and MAY are the words of RFC 2119. INFO is a row without such a word: the RFC describes
-how the protocol works. The columns count the rows:
+Level
+    The word of RFC 2119 that the RFC uses: MUST, SHOULD, MAY or a synonym. With two words, as in
+    MUST/MAY, each word applies to a part of the row. All other entries (such as "info" and
+    "advice") mean that the RFC uses no such word: it describes how the protocol works, or gives
+    advice.
+On error
+    What the RFC demands if the requirement is violated: the layer, type and code of a Terminate
+    (1/2/02, for example), or another action. M, D and R are bits in the header of a Terminate.
+Verdict
+    The next table explains the verdicts.
+How
+    The tests of the row, as the name of a file in ``tests/peer`` and the name of a function in this
+    file. If there are no tests, a word shows the kind of the evidence: *unit* and *selftest* name
+    another test; *design* names the code that was reviewed; *host* names the part of the kernel,
+    and *ulp* the documentation for programs; *absent* says what the driver does instead.
+
+The tables use some abbreviations of the RFCs: OOO is "out of order". ULP is the program (or the
+consumer in the kernel) that uses RDMA. PRM is the privileged resource manager: the part of a system
+that allocates resources for programs, which here is the kernel. RNIC is the RDMA device.
+
+This table counts the rows. A row whose level has two words counts for the first word. INFO counts
+the rows without a word of RFC 2119:
 
 %s"""
 MEANINGS = {
     "pass": "All tests of the row succeeded, between two hosts.",
-    "other test": "The wire cannot show it; a test of another kind does.",
+    "other test": "Packets cannot show it; a test of another kind does.",
     "by reading": "No test can show it; the code was reviewed.",
     "by others": "Another part of the kernel, or the program, does it.",
-    "not chosen": "The RFC leaves it open, and it is not done.",
+    "not chosen": "The RFC leaves it open, or demands it only of an\n" + " " * 44 +
+                  "implementation with an optional part that iw_tcp lacks.",
     "deviation": "It is done in another way, or not always: see *How*.",
     "not implemented": "It does not exist: see *How*.",
 }
