@@ -5,9 +5,11 @@
  * without this file (make IWT_WITHOUT=TUNE) delivers all data, but is slower, and detects a dead
  * peer later.
  *
- * The comment of each function names the fields that it writes, the measured gain, and the
- * function that TCP would have to export instead. Of two figures, the first was measured without
- * the write, the second with the write (Documentation/design-notes.rst).
+ * The comment of each function that writes such a field names the field, the function that the
+ * kernel would have to export instead, and the gain: a measured figure, or what happens without
+ * the write. (iwt_sock_drop_limits() only restores the former values of fields.) Of two figures,
+ * the first was measured without the write, the second with the write
+ * (Documentation/design-notes.rst).
  *
  * Other files write fields of a socket only where the driver would not work otherwise: callbacks,
  * sk_user_data and sk_allocation, as all users of TCP in the kernel do (sock.c,
