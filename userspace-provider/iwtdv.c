@@ -95,8 +95,18 @@ static int iwt_wait(int fd, short events, int64_t deadline)
 }
 
 /*
- * Waits before a method that has returned EAGAIN is called again. poll() may return although the
- * send buffer has less room than the kernel needs, so this function also sleeps.
+ * Must a method that has returned @err be called again? After EAGAIN and EINTR the socket is
+ * unchanged. EAGAIN: TCP's send buffer has no room for a frame. EINTR: another thread was in a
+ * system call on the socket, and a signal ended the wait for the end of that call.
+ */
+static bool iwt_must_repeat(int err)
+{
+	return err == EAGAIN || err == EINTR;
+}
+
+/*
+ * Waits before a method is called again. poll() may return although the send buffer has less room
+ * than the kernel needs, so this function also sleeps.
  */
 static int iwt_wait_room(int fd, int64_t deadline)
 {
@@ -324,7 +334,10 @@ static int iwt_mpa_start(struct ibv_qp *qp, int fd,
 	return 0;
 }
 
-/* As iwt_mpa_start(), but waits until TCP's send buffer has room for a frame. */
+/*
+ * As iwt_mpa_start(), but waits until TCP's send buffer has room for a frame, and repeats the
+ * method after a signal.
+ */
 static int iwt_mpa_start_wait(struct ibv_qp *qp, int fd,
 			   const struct iwtdv_conn_param *param,
 			   const void *req, size_t req_len,
@@ -335,7 +348,7 @@ static int iwt_mpa_start_wait(struct ibv_qp *qp, int fd,
 
 	for (;;) {
 		ret = iwt_mpa_start(qp, fd, param, req, req_len, rep, conn);
-		if (ret != EAGAIN)
+		if (!iwt_must_repeat(ret))
 			return ret;
 		ret = iwt_wait_room(fd, deadline);
 		if (ret)
@@ -412,7 +425,7 @@ int iwtdv_connect(struct ibv_qp *qp, int sockfd,
 
 	for (;;) {
 		ret = iwt_make_request(qp, sockfd, param, &req);
-		if (ret != EAGAIN)
+		if (!iwt_must_repeat(ret))
 			break;
 		ret = iwt_wait_room(sockfd, deadline);
 		if (ret)

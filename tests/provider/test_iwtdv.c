@@ -110,10 +110,12 @@ static void test_initiator(void)
 
 	begin();
 	put_frame(fake.frame, REQ, 0x50, 2, 2);
-	fake.attach_err[1] = EAGAIN;	/* the provider then repeats the call */
+	/* after each of these errors the provider repeats the method */
+	fake.attach_err[0] = EINTR;
+	fake.attach_err[2] = EAGAIN;
 	peer_sends(REP, 0x50, 2, 4 + 500, "FPDU");
 	is(iwtdv_connect(qp, ours, &param, &conn), 0, "connect: iwtdv_connect() succeeds");
-	is(fake.ioctls, 3, "connect: the provider repeats a method while TCP has no room");
+	is(fake.ioctls, 4, "connect: the provider repeats a method while TCP has no room");
 	is(recv(theirs, sent, sizeof(sent), MSG_WAITALL), sizeof(sent),
 	   "connect: a Request of the right length is sent");
 	ok(!memcmp(sent, fake.frame, sizeof(sent)), "connect: the Request is that of the kernel");
@@ -266,6 +268,7 @@ static void test_responder(void)
 	   req.frame_len == 532, "accept: the longest private data are returned");
 	is(req.ird, 0x7070 & IWTDV_DEPTH_ANY, "accept: the depths are returned");
 	fake.attach_err[0] = EINVAL;
+	fake.attach_err[1] = EINTR;
 	is(iwtdv_accept(qp, ours, &req, &param, &conn), EINVAL,
 	   "accept: the kernel's refusal is returned");
 	is(iwtdv_accept(qp, ours, &req, &param, &conn), 0, "accept: iwtdv_accept() succeeds");
