@@ -6,9 +6,9 @@
  * Each queue is one mmap()ed object: a struct iwt_ring_ctl in the first IWT_RING_CTL_SIZE bytes,
  * then the entries. The number of entries is a power of two, and all entries have the same size,
  * the stride. Indices are free-running 32-bit numbers. The position of an entry is its index
- * modulo the number of entries. The entries of a completion queue are followed by one bit for
- * each queue pair that uses the completion queue (see IWT_RING_DEFERRED). The kernel keeps
- * private copies of all data that it depends on, and reads each work request once.
+ * modulo the number of entries. The entries of a completion queue may be followed by bits for the
+ * queue pairs that use the completion queue (see IWT_RING_DEFERRED). The kernel keeps private
+ * copies of all data that it depends on, and reads each work request once.
  */
 #ifndef _UAPI_RDMA_IW_TCP_ABI_H
 #define _UAPI_RDMA_IW_TCP_ABI_H
@@ -84,10 +84,11 @@ enum iwt_cq_arm {
 };
 
 /*
- * Each word is on its own cache line. In a send queue, a receive queue or a shared receive queue,
- * the process writes prod, and the kernel writes cons: the process may use an entry again when
- * cons has passed the entry. In a completion queue, the kernel writes prod, and the process
- * writes cons and arm (enum iwt_cq_arm); the kernel clears arm when it raises the event.
+ * Each word has 64 bytes of its own, a cache line. In a send queue, a receive queue or a shared
+ * receive queue, the process writes prod, and the kernel writes cons: the process may use an
+ * entry again when cons has passed the entry. In a completion queue, the kernel writes prod, and
+ * the process writes cons and arm (enum iwt_cq_arm); the kernel clears arm when it raises the
+ * event.
  */
 struct iwt_ring_ctl {
 	__u32 prod;
@@ -116,15 +117,18 @@ enum iwt_wr_opcode {
 	IWT_WR_WRITE		= 2,
 	IWT_WR_READ		= 3,
 	IWT_WR_LOCAL_INV	= 4,
-	/* Kernel queues only; rejected in a queue of a process. */
+	/* The next two: kernel queues only; rejected in a queue of a process. */
 	IWT_WR_READ_WITH_INV	= 5,
 	IWT_WR_REG_MR		= 6,
-	/* Only with IWT_FEATURE_RFC7306; atomic operations have a struct iwt_atomic_body. */
+	/*
+	 * The next four: only with IWT_FEATURE_RFC7306; atomic operations have a struct
+	 * iwt_atomic_body.
+	 */
 	IWT_WR_WRITE_WITH_IMM	= 7,
 	IWT_WR_SEND_WITH_IMM	= 8,	/* without payload */
 	IWT_WR_FETCH_ADD	= 9,
 	IWT_WR_CMP_SWAP		= 10,
-	/* Kernel queues only; rejected in a queue of a process. */
+	/* The next two: kernel queues only; rejected in a queue of a process. */
 	IWT_WR_MASKED_FETCH_ADD	= 11,
 	IWT_WR_MASKED_CMP_SWAP	= 12,
 	/* Only with IWT_FEATURE_WINDOWS, in queues of processes; has a struct iwt_bind_body. */
@@ -177,12 +181,13 @@ struct iwt_atomic_body {
 #define IWT_ATOMIC_BODY_USER	(sizeof(struct iwt_sge) + 16)
 
 /*
- * Body of a request to bind a memory window. It follows the header. The window will cover the
- * range addr, length of the region lkey, which must have the right IB_UVERBS_ACCESS_MW_BIND.
- * Length 0 unbinds a window of type 1; lkey is ignored then.
+ * Body of a request to bind a memory window. It follows the header. The window will cover @length
+ * bytes of the region whose key is @lkey, from the address @addr on. The region must have the
+ * right IB_UVERBS_ACCESS_MW_BIND. A @length of 0 unbinds a window of type 1, and then the kernel
+ * ignores @lkey.
  */
 struct iwt_bind_body {
-	__aligned_u64 addr;		/* in the address space of the region (iova) */
+	__aligned_u64 addr;		/* address in the region's own address space (iova) */
 	__aligned_u64 length;
 	__u32 lkey;
 	__u32 reserved;
@@ -202,11 +207,11 @@ enum iwt_wc_opcode {
 	IWT_WC_LOCAL_INV	= 3,
 	IWT_WC_REG_MR		= 4,
 	IWT_WC_RECV		= 5,
-	/* Only with IWT_FEATURE_RFC7306 */
+	/* The next three: only with IWT_FEATURE_RFC7306 */
 	IWT_WC_RECV_RDMA_WITH_IMM = 6,
 	IWT_WC_FETCH_ADD	= 7,
 	IWT_WC_COMP_SWAP	= 8,
-	/* Kernel queues only. */
+	/* The next two: kernel queues only */
 	IWT_WC_MASKED_FETCH_ADD	= 9,
 	IWT_WC_MASKED_COMP_SWAP	= 10,
 	/* Only with IWT_FEATURE_WINDOWS */

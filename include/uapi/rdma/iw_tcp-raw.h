@@ -39,7 +39,7 @@ struct iwt_raw_qp {
 	struct iwt_raw_head head;
 	__u32 state;		/* from 0: IDLE, RTS, HALF, DRAIN, CLOSING, TERMINATE, ERROR */
 	__u32 flags;		/* enum iwt_raw_qp_flags */
-	__u32 term_err;		/* layer << 12 | type << 8 | code of a Terminate; 0: no error */
+	__u32 term_err;		/* 1 << 16 | layer << 12 | type << 8 | code; 0: no error */
 	__u32 sq_entries;
 	__u32 sq_posted;
 	__u32 sq_started;
