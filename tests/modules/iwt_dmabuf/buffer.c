@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Exports memory as dma-bufs. The exporter counts the attachments, pins, mappings and accesses of
- * the importers. The first pin moves a buffer, and a test can revoke a buffer, because real
- * exporters may move or revoke buffers at any time.
+ * the importers. Real exporters may move or revoke buffers at any time. So the first pin of a
+ * buffer with IWT_DMABUF_MOVES tells the importers that the buffer moves (its memory stays the
+ * same), and a test can revoke a buffer.
  */
 #include "buffer.h"
 
@@ -34,7 +35,7 @@ struct buffer {
 	u8 *mem;
 	size_t size;
 	u32 flags;
-	bool moved;	/* pin() has moved the buffer; protected by the reservation lock */
+	bool moved;	/* pin() has told of the move; protected by the reservation lock */
 	bool revoked;	/* protected by the reservation lock */
 	atomic_t attached, pinned, mapped, accessed;
 };
@@ -54,7 +55,7 @@ static void detach(struct dma_buf *buf, struct dma_buf_attachment *a)
 	atomic_dec(&b->attached);
 }
 
-/* Called with the reservation locked. The first pin moves the buffer. */
+/* Called with the reservation locked. The first pin tells the importers that the buffer moves. */
 static int pin(struct dma_buf_attachment *a)
 {
 	struct buffer *b = a->dmabuf->priv;

@@ -10,7 +10,7 @@
 #define IWT_DMABUF_LINEAR	1	/* the buffer is in the kernel's linear mapping */
 #define IWT_DMABUF_NO_VMAP	2	/* importers cannot map the buffer for the CPU */
 #define IWT_DMABUF_IOMEM	4	/* the exporter calls the buffer a device's memory */
-#define IWT_DMABUF_MOVES	8	/* the first pin moves the buffer; it can be revoked */
+#define IWT_DMABUF_MOVES	8	/* importers must pin it; the first pin moves it */
 #define IWT_DMABUF_READ_ONLY	16	/* the descriptor is open for reading only */
 #define IWT_DMABUF_BUSY		32	/* begin_cpu_access() fails with -EBUSY */
 
@@ -29,7 +29,7 @@ struct iwt_dmabuf_use {
 	__u32 pinned;
 	__u32 mapped;
 	__u32 accessed;
-	__u32 touched;	/* bytes that were written since the buffer was revoked */
+	__u32 touched;	/* bytes that have changed since the buffer was revoked, or 0 */
 };
 
 #define IWT_DMABUF_MAKE		_IOWR('w', 0x70, struct iwt_dmabuf_make)

@@ -5,7 +5,7 @@
  *
  * To start it, write a line "FD ADDRESS PORT" to the file "listen" of this module's debugfs
  * directory. FD is the writer's descriptor of the network namespace in which the server listens.
- * An empty line ends the listener and all connections.
+ * Each line first ends the previous listener and all connections; an empty line does only this.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>

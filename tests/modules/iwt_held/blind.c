@@ -62,9 +62,10 @@ static struct net_device *find_netdev(void)
  * @port: destination port
  *
  * Marks only the data after the headers, which TCP leaves in separate pages, and only packets
- * that arrive through the net device of the caller's network namespace.
+ * that arrive through one net device of the caller's network namespace (find_netdev()).
  *
- * Return: 0, -EBUSY, -ENODEV, or -EOPNOTSUPP if the kernel does not have unreadable memory.
+ * Return: 0; -EBUSY if the data for a port are marked already; -ENODEV if there is no such net
+ * device; -EOPNOTSUPP if the kernel does not have unreadable memory.
  */
 int iwt_held_blind(u16 port)
 {

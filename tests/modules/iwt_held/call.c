@@ -64,7 +64,7 @@ static int transfer(bool send)
  * iwt_held_go_on() - continue a system call with the operations that iwt_held_begin() read
  * @call: name of the call, as in a line of the file "ctl"
  *
- * Return: 0, the error of the call, or -EINVAL for an unknown name.
+ * Return: 0, the error of the call, or -EINVAL for an unknown name or if no call has begun.
  */
 int iwt_held_go_on(const char *call)
 {

@@ -11,7 +11,7 @@
 
 #include "held.h"
 
-/* "pulse" owns the socket for PULSE_ON microseconds, and releases it for PULSE_OFF. */
+/* Microseconds: "pulse" owns the socket for at least PULSE_ON, and frees it for PULSE_OFF. */
 #define PULSE_ON	300
 #define PULSE_OFF	50
 
@@ -103,7 +103,7 @@ static void catch(struct sock *sk)
 	spin_unlock(&sk->sk_lock.slock);
 }
 
-/* Called at the beginning of lock_sock_nested(), with interrupts off. */
+/* Called at the beginning of lock_sock_nested(), in a context that must not sleep. */
 static int on_lock(struct kprobe *p, struct pt_regs *regs)
 {
 	struct sock *sk = (struct sock *)first_argument(regs);
@@ -114,7 +114,8 @@ static int on_lock(struct kprobe *p, struct pt_regs *regs)
 }
 
 /*
- * Called at the beginning of prepare_to_wait(). Afterwards the caller of it checks for an owner.
+ * Called at the beginning of prepare_to_wait(), in a context that must not sleep. The caller of
+ * prepare_to_wait() then checks whether the socket has an owner.
  */
 static int on_wait(struct kprobe *p, struct pt_regs *regs)
 {

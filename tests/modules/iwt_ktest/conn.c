@@ -277,7 +277,7 @@ static int on_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 }
 
 /**
- * iwt_kt_wait_flag() - wait for an event of rdma_cm
+ * iwt_kt_wait_flag() - wait for an event of rdma_cm or of the device
  * @c: connection
  * @flag: flag that the event sets
  *

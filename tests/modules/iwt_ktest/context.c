@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests each rule of the kernel's Documentation/infiniband/core_locking.rst: in which contexts
+ * Tests rules of the kernel's Documentation/infiniband/core_locking.rst: in which contexts
  * consumers may call verbs, and in which contexts a driver may call completion handlers. Other
  * cases test requests for completion events.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tests ib_drain_qp() and the flushing of requests in every state of a queue pair. */
+/* Tests ib_drain_qp() and the flushing of requests in different states of a queue pair. */
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -48,8 +48,8 @@ static struct kt_job *job_start(struct kt_end *e, void (*fn)(struct kt_end *e))
 }
 
 /*
- * Waits until the thread of the job ends. If the thread does not end, the connection and the
- * module are never freed.
+ * Waits until the thread of the job ends. If the thread does not end, the connection is never
+ * freed, and the module is never unloaded.
  */
 static int job_wait(struct kt_conn *c, struct kt_job *job, const char *what)
 {

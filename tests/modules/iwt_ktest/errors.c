@@ -80,7 +80,7 @@ static int judge_read(struct kt_conn *c, u32 at, u32 n)
 		      "the READ: %s", ib_wc_status_msg(k->status));
 }
 
-/* Posts the access and some valid requests, and waits until the connection has ended. */
+/* Posts receives at both ends and the access, and waits until the connection has ended. */
 static int commit(const struct kt_crime *k, struct kt_mr *m, u64 to, u32 key)
 {
 	struct kt_conn *c = m->end->conn;
@@ -106,7 +106,7 @@ static int commit(const struct kt_crime *k, struct kt_mr *m, u64 to, u32 key)
 	if (kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected), "client stays connected") ||
 	    kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays connected"))
 		return -EIO;
-	/* a refused SEND_WITH_INV uses the first receive, which may have another status */
+	/* a refused SEND_WITH_INV uses the first receive, whose status may be another error */
 	i = k->op == IB_WR_SEND_WITH_INV;
 	if (iwt_kt_wait(&c->c, KT_RECV, rc + 3) ||
 	    iwt_kt_wait(&c->s, KT_RECV, rs + 3))

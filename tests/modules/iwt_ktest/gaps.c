@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Fast registration of pieces that begin and end at any byte (IB_MR_TYPE_SG_GAPS). */
+/*
+ * Fast registration of pieces that begin and end at any byte (IB_MR_TYPE_SG_GAPS), and of as many
+ * pages as the device allows (IB_MR_TYPE_MEM_REG).
+ */
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -68,7 +71,7 @@ fail:
 	return NULL;
 }
 
-/* Chooses pieces of random length at random places; some pieces are empty. */
+/* Chooses pieces of random length at random places; all except the first may be empty. */
 static void choose(struct gaps *g)
 {
 	int i;
@@ -139,7 +142,7 @@ static int invalidate(struct gaps *g)
 
 /*
  * Checks that bytes [off, off + len) of the region contain the pattern, and that all other bytes
- * around the pieces are still KT_GUARD.
+ * in and around the pieces are still KT_GUARD.
  */
 static int check(struct gaps *g, u32 off, u32 len, u32 seed)
 {
@@ -213,7 +216,7 @@ static int any_pieces(struct kt_conn *c)
 	return err;
 }
 
-/* The client fills all @n pages of the region by Writes of PIECE bytes. */
+/* The client fills all @n pages of the region by Writes of up to PIECE bytes. */
 static int write_pages(struct kt_conn *c, struct ib_mr *mr, u32 n)
 {
 	u32 off, len, all = n * PAGE_SIZE;
@@ -300,7 +303,7 @@ static int most_pages(struct kt_conn *c)
 
 /*
  * If there are more pieces than the region can have, ib_map_mr_sg() must map the first pieces
- * only.
+ * only. It must refuse to skip the whole first piece.
  */
 static int too_many(struct kt_conn *c)
 {

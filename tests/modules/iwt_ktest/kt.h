@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A kernel consumer that tests RDMA devices: declarations that the files share. All code runs in
- * the process that writes to the file "run" (main.c), except completion handlers, handlers of
- * rdma_cm's events, and threads that a case starts.
+ * A kernel consumer that tests RDMA devices: declarations that the files share. The cases run in
+ * the process that writes to the file "run" (main.c). Completion handlers, handlers of events,
+ * and the timers and threads that a case starts run in their own contexts.
  */
 #ifndef IWT_KT_H
 #define IWT_KT_H
@@ -21,11 +21,11 @@
 #define KT_PAGES	8		/* pages of a fast registration */
 #define KT_GUARD	0xa5		/* value of bytes that must not change */
 #define KT_PORT		7473
-/* Time limit for every event that must happen; no test depends on the value. */
+/* Time limit in jiffies for events that must happen; no test depends on the value. */
 #define KT_PATIENCE	(60 * HZ)
 /*
- * Timeout of rdma_resolve_addr() and rdma_resolve_route(). It is long, because jiffies jump when
- * a virtual machine's processor was stopped for some time.
+ * Timeout of rdma_resolve_addr() and rdma_resolve_route(). This time is long, because jiffies
+ * jump when a virtual machine's processor was stopped for some time.
  */
 #define KT_RESOLVE_MS	30000
 
@@ -191,7 +191,7 @@ struct kt_mr {
  * @name: name in the result line
  * @fn: receives a new connection; returns 0 for success
  * @modes: bit mask of the modes to run the case in, 0 for all
- * @idle: the case gets queue pairs that are not connected
+ * @idle: the case gets a client with a queue pair, which is not connected; no server's end exists
  */
 struct kt_case {
 	const char *name;

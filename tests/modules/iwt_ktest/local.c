@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Work requests that this side must refuse: the bad request completes with the right status, all
- * later requests are flushed in order, and memory does not change.
+ * later requests are flushed in order, and memory does not change. Also messages without a
+ * receive or with too short a receive, and a full completion queue.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>

@@ -12,7 +12,8 @@
  * namespaces, which have the addresses ADDRESS_A and ADDRESS_B. Afterwards the file
  * "results" contains the results in the Test Anything Protocol (TAP). The groups "named" and
  * "moved" wait until a line is written to the file "go". The lines "begin" and "end" in the file
- * "reader" begin and end an RCU read-side critical section (reader.c).
+ * "reader" begin and end an RCU read-side critical section (reader.c); the write of "begin"
+ * returns when the critical section has ended.
  */
 #include <linux/ctype.h>
 #include <linux/debugfs.h>

@@ -16,7 +16,7 @@
 static bool reading, stop;
 
 /**
- * iwt_kt_reading() - does a reader run now?
+ * iwt_kt_reading() - is a critical section of iwt_kt_read_begin() in progress?
  */
 bool iwt_kt_reading(void)
 {
@@ -24,7 +24,7 @@ bool iwt_kt_reading(void)
 }
 
 /**
- * iwt_kt_read_end() - end the reader
+ * iwt_kt_read_end() - end the critical section
  */
 void iwt_kt_read_end(void)
 {
@@ -32,7 +32,7 @@ void iwt_kt_read_end(void)
 }
 
 /**
- * iwt_kt_read_begin() - read until iwt_kt_read_end()
+ * iwt_kt_read_begin() - execute a critical section until iwt_kt_read_end()
  *
  * Occupies a processor. Return: 0, or -ETIMEDOUT if iwt_kt_read_end() was not called within
  * KT_READER_S seconds.

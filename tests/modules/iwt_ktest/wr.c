@@ -428,7 +428,7 @@ struct ib_sge iwt_kt_sge(struct kt_end *e, u32 off, u32 len)
  * @off: offset of the first piece in the buffer
  * @len: bytes of all pieces together
  * @sge: array to fill with the pieces
- * @n: number of pieces; the second one is empty
+ * @n: number of pieces; if there are more than two, the second one is empty
  */
 void iwt_kt_split(struct kt_end *e, u32 off, u32 len, struct ib_sge *sge, int n)
 {

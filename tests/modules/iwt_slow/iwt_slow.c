@@ -6,8 +6,9 @@
  *
  *	modprobe iwt_slow functions=rdma_get_gid_attr,... us=2000 one_in=1
  *
- * us: longest delay in microseconds (2000); one_in=N: one of N calls is delayed, at random (1).
- * The module needs kernel probes, which User-Mode Linux does not have.
+ * us: longest delay in microseconds (2000). one_in=N: each beginning and each end of a function
+ * is delayed with the probability 1 / N (N is 1 by default). The module needs kernel probes,
+ * which User-Mode Linux does not have.
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
