@@ -4,8 +4,8 @@
 #include "rxqueue.h"
 
 /*
- * Returns a number from the input; after the end of the input, a different number each time. If
- * @ctx is NULL, restarts the sequence of these different numbers.
+ * Returns a number from the input; after the end of the input, a pseudo-random number. If @ctx is
+ * NULL, restarts the sequence of pseudo-random numbers.
  */
 static u32 choose(void *ctx)
 {

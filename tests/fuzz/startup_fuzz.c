@@ -27,7 +27,7 @@ static void check_again(const u8 *buf, const struct iwt_mpa_frame *f, u8 max)
 	SAME(iwt_mpa_parse(out, len, f->reply, max, &again), IWT_MPA_OK);
 	MUST(same(f, &again));
 	MUST(!memcmp(out + f->pd_off, buf + f->pd_off, f->pd_len));
-	/* Only reserved bits, and bits without a meaning, may have changed. */
+	/* Only reserved bits, and bits without a meaning, may have been cleared. */
 	MUST(!memcmp(out, buf, IWT_MPA_KEY_LEN));
 	SAME(out[16], buf[16] & out[16]);
 	MUST(!memcmp(out + 17, buf + 17, 3));
@@ -138,7 +138,7 @@ static void check_conclude(const struct iwt_mpa_wish *own,
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	/* Octets behind the longest frame, if there are any, determine the wish of this end. */
+	/* Octets behind the longest frame, or else the last octet, determine this end's wish. */
 	struct input in = { data + IWT_MPA_MAX_FRAME,
 			    size > IWT_MPA_MAX_FRAME ?
 			    size - IWT_MPA_MAX_FRAME : 0 };
