@@ -166,8 +166,8 @@ static void no_more_than(struct judge *j, const char *name, size_t told)
 }
 
 /*
- * Tries to map the ring with another length, as a private mapping, or by another context. The
- * kernel must refuse all this.
+ * Tries to map the ring in one of three wrong ways: with another length, as a private mapping, or
+ * by another context. The kernel must refuse each of them.
  */
 static void odd_maps(struct judge *j, const struct ring *r)
 {
@@ -191,7 +191,7 @@ static void odd_maps(struct judge *j, const struct ring *r)
 
 /*
  * Creates queues with too little memory for the driver's answer, and checks that the kernel
- * writes no more bytes. Then tries mappings that the kernel must refuse.
+ * writes no more bytes. Then tries a mapping that the kernel must refuse.
  */
 void iwt_judged_answers(struct judge *j)
 {

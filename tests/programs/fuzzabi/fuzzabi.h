@@ -20,8 +20,9 @@
 #define THREADS		4
 
 /*
- * Addresses of all memory that calls pass to the kernel, far from the program's other memory.
- * Only the step iwt_op_judge() (judge.h) uses the memory JUDGED and the rings at JUDGED_RINGS.
+ * Addresses of the memory that most calls pass to the kernel, far from the program's other
+ * memory. Only the step iwt_op_judge() (judge.h) uses the memory JUDGED and the rings at
+ * JUDGED_RINGS.
  */
 #define ARENA		0x2000000000ull
 #define PAGE		4096ull

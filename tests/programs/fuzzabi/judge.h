@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The step iwt_op_judge() of iwt_fuzzabi, called a judge. In most runs the step connects two new
- * queue pairs, gives the kernel one request, receive or index that is wrong (the mistake), and
- * checks that the mistake has no effect besides an error. Other runs are in race.c and
- * iwt_judged_answers().
+ * The step iwt_op_judge() of iwt_fuzzabi, called a judge. In half of its runs, chosen at random,
+ * the step connects two new queue pairs, gives the kernel one request, receive or index that is
+ * wrong (the mistake), and checks that the mistake has no effect besides an error. In the other
+ * runs the step calls iwt_judged_race() (3 of 10 runs) or iwt_judged_answers() (2 of 10). If the
+ * process has several threads or is a child, the step does nothing.
  */
 #ifndef FUZZABI_JUDGE_H
 #define FUZZABI_JUDGE_H
@@ -22,7 +23,7 @@ enum { MINE, OTHERS, READ_ONLY, REGIONS };
 /* The queue pairs of the sender and the receiver. Each has its own completion queue. */
 enum { TX, RX };
 
-#define JUDGED_WRS	16	/* entries of a queue */
+#define JUDGED_WRS	16	/* entries of a queue, except in race.c */
 #define JUDGED_SGES	2
 #define JUDGED_RECV	64	/* bytes of a message */
 #define JUDGED_FEW	4	/* entries of a completion queue that shall overflow */

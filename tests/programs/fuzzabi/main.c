@@ -6,8 +6,8 @@
  * processes run at a time. A round has one thread or several threads. Some rounds have no
  * privileges and small limits, and some rounds are killed early. The kernel's checkers report
  * faults. One kind of step, the judge (judge.h), looks for requests that the kernel fulfils but
- * should refuse. This program reports the calls that succeeded, and fails if a necessary call
- * never succeeded.
+ * should refuse. This program reports how often each call succeeded and failed, and it fails if a
+ * necessary call never succeeded.
  *
  *	iwt_fuzzabi DEVICE ADDRESS [--time SECONDS] [--seed SEED] [--group DIR] [--ops STEPS]
  *		TAP on standard output; the seed of each round is in the kernel's log

@@ -80,7 +80,7 @@ static struct obj *region(struct fuzz *f, const struct obj *qp)
 	return mr;
 }
 
-/* Builds elements in regions that @qp may use, with at most @most bytes in total. */
+/* Builds elements with at most @most bytes in total, mostly in regions that @qp may use. */
 static void elements(struct fuzz *f, const struct obj *qp, struct iwt_sge *sge, int n,
 		     uint32_t most)
 {
@@ -228,7 +228,7 @@ void iwt_op_send(struct fuzz *f)
 	told(f, &qp);
 }
 
-/* Builds a receive. Most receives have one element that is long enough for any Send. */
+/* Builds a receive. Most receives have one element that is long enough for any correct Send. */
 static void build_recv(struct fuzz *f, const struct obj *qp, uint8_t *to, size_t room)
 {
 	uint32_t most = (room - sizeof(struct iwt_recv_wqe)) / sizeof(struct iwt_sge);

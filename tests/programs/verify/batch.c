@@ -89,8 +89,11 @@ static int nothing_left(struct iwt_ctx *cx, struct ibv_cq *cq)
 }
 
 /*
- * --corrupt: changes one byte of the first message that is not empty: before the batch runs
- * (@before), or after it if the message is a Read or an atomic operation
+ * --corrupt: changes one byte in the requester's buffer of the first operation whose buffer is
+ * not empty. The requester calls this function twice: before it posts the batch (@before is
+ * true), and after the batch has completed (@before is false). Only one of the two calls changes
+ * the byte: the first call if the operation sends the data of the buffer, and the second call if
+ * the operation (a Read or an atomic operation) stores data in the buffer.
  */
 static void corrupt(struct iwt_ctx *cx, const struct iwt_plan *p, bool before)
 {
@@ -108,8 +111,8 @@ static void corrupt(struct iwt_ctx *cx, const struct iwt_plan *p, bool before)
 }
 
 /*
- * With siw only the data are tested: completions may be in any order, but each may occur only
- * once. Return: the operation that has completed, or NULL
+ * If the local device is siw, completions may be in any order, but each may occur only once.
+ * Return: the operation that has completed, or NULL if @wc is not one of the due completions
  */
 static const struct iwt_op *out_of_order(const struct iwt_plan *p, const struct ibv_wc *wc, bool *seen)
 {

@@ -18,8 +18,8 @@ static void private_data(uint8_t *buf, uint32_t conn_no, bool server)
 }
 
 /*
- * Return: seconds to wait for an event. With siw a failed attempt to connect is repeated, so the
- * time limit is shorter.
+ * Return: seconds to wait for the event @want. With siw a failed attempt to connect is repeated,
+ * so the time limit for RDMA_CM_EVENT_ESTABLISHED is at most 20 seconds.
  */
 static int patience(struct iwt_ctx *cx, enum rdma_cm_event_type want)
 {
@@ -30,8 +30,9 @@ static int patience(struct iwt_ctx *cx, enum rdma_cm_event_type want)
 }
 
 /*
- * Waits for the next event, which must be @want, and an event of @id unless @id is NULL. If @evp
- * is not NULL, the caller must acknowledge *@evp. Return: 0 or -1
+ * Waits for the next event, which must be @want, and an event of @id unless @id is NULL. Skips
+ * RDMA_CM_EVENT_TIMEWAIT_EXIT. If @evp is not NULL, the caller must acknowledge *@evp. Return: 0
+ * or -1
  */
 int iwt_cm_wait(struct iwt_ctx *cx, struct rdma_cm_id *id, enum rdma_cm_event_type want,
 		struct rdma_cm_event **evp)

@@ -72,7 +72,7 @@ static int transfer_octets(struct iwt_ctx *cx, struct message *m, bool out)
 		struct pollfd pfd = { .fd = cx->ctl, .events = out ? POLLOUT : POLLIN };
 		ssize_t n;
 
-		/* the peer may spend up to cx->o.timeout in its step before it answers */
+		/* the peer may spend cx->o.timeout in more than one step before it answers */
 		if (patient_poll(&pfd, 1, cx->o.timeout * 3 * 1000) <= 0) {
 			cx->ctl_dead = true;
 			return iwt_fail(cx, "no word from the peer");
@@ -208,7 +208,7 @@ int iwt_verdict(struct iwt_ctx *cx, int rc)
 		if (transfer(cx, &m, false))
 			return -1;
 		if (m.type != MSG_VERDICT)
-			continue;	/* of iwt_sync(), which this side has not called */
+			continue;	/* message of an iwt_sync() that this side did not call */
 		if (!m.rc)
 			break;
 		note_peer(cx, &m);

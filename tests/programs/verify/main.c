@@ -140,8 +140,8 @@ static int connect_as(struct iwt_ctx *cx, const struct config *cf)
 }
 
 /*
- * Between iw_tcp and siw a connection may need a second attempt. This is no failure, because only
- * the transfer of data is tested with siw; the first attempt is printed as a comment.
+ * Between iw_tcp and siw a connection may need a second attempt. This is no failure, because the
+ * making of connections is not tested with siw; the first attempt is printed as a comment.
  */
 static int connect_with(struct iwt_ctx *cx, const struct config *cf)
 {
@@ -272,7 +272,7 @@ static int data_cases(struct iwt_ctx *cx)
 	return 0;
 }
 
-/* Makes a new connection, and runs a case that ends this connection. */
+/* Makes a new connection, and runs one case on this connection. */
 static void one_shot(struct iwt_ctx *cx, uint32_t kind, uint32_t which, uint32_t from_server,
 		     const char *name)
 {

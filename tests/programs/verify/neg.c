@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_verify: operations that must fail. Each case ends its connection. A case checks that both
- * sides report the right errors and events, that no data were placed, and that all outstanding
- * requests are flushed in order. The next case makes a new connection, and so also checks that
- * new connections work.
+ * iwt_verify: operations that must fail, requests that are posted in the error state
+ * (IWT_NEG_FLUSH), and the graceful end of a connection (IWT_NEG_CLOSE). Each case has a
+ * connection of its own, and ends it. As far as this applies to a case, the case checks that both
+ * sides report the right errors and events, that no data were placed outside of the posted
+ * receives, and that outstanding requests are flushed in order. The connection of the next case
+ * also shows that new connections still work.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -266,7 +268,7 @@ static int offender(struct iwt_ctx *cx, uint32_t which)
 	if (cx->o.local_siw)
 		return take(cx, cx->c.scq, 1, &wc) || check_first(cx, which, &wc) ? -1 :
 		       iwt_wait_disconnected(cx);
-	/* posting to a queue pair that has failed succeeds, and the request must complete, too */
+	/* posting succeeds even if the queue pair has failed, and this request completes, too */
 	if (post(cx, IBV_WR_SEND, 2, 0, 1, cx->mr->lkey, &to))
 		return -1;
 	if (take(cx, cx->c.scq, 1, &wc) || check_first(cx, which, &wc))

@@ -18,7 +18,8 @@ static const uint32_t k64_sizes[] = { 65535, 65536, 65537 };
 
 /*
  * *@len: size @n of a set, in bytes; @n begins at 0. Return: false after the last size. The sets
- * IWT_SZ_MSS and IWT_SZ_JUMBO include the payload of one TCP segment.
+ * IWT_SZ_MSS and IWT_SZ_JUMBO include the payload of one TCP segment, with an MTU of 1500 and of
+ * 9000 bytes.
  */
 static bool size_of(uint32_t set, uint32_t n, uint32_t *len)
 {

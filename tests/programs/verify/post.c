@@ -33,9 +33,9 @@ static uint32_t to_sges(struct iwt_ctx *cx, const struct iwt_buf *b, struct ibv_
 }
 
 /*
- * The provider must copy inline data before the posting call returns, and must not use the key of
- * their elements. So the test copies inline data into this structure, posts the elements of the
- * copy with a wrong key, and overwrites the copy right after the call.
+ * The provider must copy inline data before the posting call returns, and must not use the keys
+ * of the elements. So the test copies inline data into this structure, posts elements that
+ * describe the copy and have a wrong key, and overwrites the copy right after the call.
  */
 struct bounce {
 	uint8_t data[4096];

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * iwt_verify: two processes check every byte that they transfer over one connection.
+ * iwt_verify: two processes transfer data over RDMA connections, one connection after the other,
+ * and check the data.
  *
  * The client controls the test. It sends each test case over a TCP connection without RDMA, the
- * control channel. Then both sides run the case: one side is the requester, which posts the
- * operations, and the other side is the responder. At the end of the case both sides exchange
- * their verdicts: whether the case has passed on this side, and if not, why.
+ * control channel. Then both sides run the case. The case IWT_CASE_CONNECT makes a new RDMA
+ * connection. In a case with operations one side is the requester, which posts the operations,
+ * and the other side is the responder. At the end of the case both sides exchange their verdicts:
+ * whether the case has passed on this side, and if not, why.
  */
 #ifndef IWT_VERIFY_H
 #define IWT_VERIFY_H
@@ -16,9 +18,9 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-#define IWT_MAX_OPS	48	/* operations in one batch */
+#define IWT_MAX_OPS	48	/* operations in one batch, with the last Send */
 #define IWT_MAX_PIECES	16
-#define IWT_GUARD	192	/* bytes between buffers, filled with poison, a fixed value */
+#define IWT_GUARD	192	/* least bytes between buffers, filled with poison (a value) */
 #define IWT_DEPTH	128	/* requests in the send queue, and in the receive queue */
 #define IWT_ERRLEN	240
 
@@ -108,7 +110,7 @@ enum iwt_event_case {
 	IWT_EV_ONCE,		/* one arm, one event */
 	IWT_EV_SENDER,		/* the sender of a solicited message gets no event */
 	IWT_EV_ERROR,		/* armed for solicited: an error raises an event */
-	IWT_EV_MODERATED,	/* one event for several completions */
+	IWT_EV_MODERATED,	/* one event for several completions, or after a period */
 	IWT_EV_MANY,		/* one arm, one event, many times */
 	IWT_EV_BACKLOG,		/* completions left in an armed queue raise an event */
 	IWT_EV_CASES,
@@ -134,7 +136,7 @@ enum iwt_neg_case {
 struct iwt_case {
 	uint32_t kind;
 	uint32_t arg;
-	uint32_t from_server;	/* the server is the requester */
+	uint32_t from_server;	/* bool: the server is the requester */
 	uint32_t ops;		/* mask of 1 << enum iwt_kind */
 	uint32_t sizes;		/* enum iwt_size_set */
 	uint32_t part;		/* index of a part of the size set: each part is one batch */
@@ -143,7 +145,7 @@ struct iwt_case {
 	uint32_t seed;
 	uint32_t msg;		/* number of the first message */
 	uint32_t max_inline;
-	uint32_t tame;		/* use only features that every peer supports: no empty pieces */
+	uint32_t tame;		/* bool: avoid what siw does not support, such as empty pieces */
 	uint64_t max_size;
 	/* IWT_CASE_CONNECT */
 	uint32_t use_events, use_wr, sig_all, one_cq, conn_no;
@@ -154,13 +156,13 @@ struct iwt_opts {
 	const char *addr;
 	int port;
 	uint64_t max_size;
-	int timeout;		/* seconds that any single step may take */
+	int timeout;		/* seconds of one wait; the peer's answer: 3 times this */
 	int rounds;
 	bool peer_siw, local_siw;
 	bool full;
 	bool no_neg, no_events, no_wr, brief;
 	uint32_t ops;
-	bool corrupt;		/* change one byte, so that the check must fail */
+	bool corrupt;		/* change a byte in each batch of this side: it must fail */
 	uint32_t seed;
 };
 
@@ -213,7 +215,7 @@ int iwt_sync(struct iwt_ctx *cx, const struct iwt_sync *mine, struct iwt_sync *t
 int iwt_verdict(struct iwt_ctx *cx, int rc);
 bool iwt_peer_gave_up(struct iwt_ctx *cx);
 
-/* plan.c: pure functions */
+/* plan.c: functions without state: the same arguments give the same result */
 void iwt_plan_make(struct iwt_plan *p, const struct iwt_case *k, uint32_t max_sge,
 		   uint32_t sge_rd, uint32_t *parts);
 void iwt_fill(uint8_t *arena, const struct iwt_plan *p, bool requester);
