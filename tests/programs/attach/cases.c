@@ -43,9 +43,9 @@ static bool as_set(const struct iwtdv_conn *conn)
 }
 
 /*
- * Both links have the same settings. Therefore both ends must agree on CRC and on the enhanced
- * startup as the settings require, and report these terms. The depths must be those that
- * iwt_connect() and respond() offer; revision 1 has no depths.
+ * Both ends use the same link. Therefore they must agree on CRC and on the enhanced startup as
+ * the settings of this link require, and report these terms. The depths must follow from those
+ * that iwt_connect() and respond() offer; revision 1 has no depths.
  */
 static void judge_terms(const struct responder *r, const struct iwtdv_conn *conn)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A process or a module owns a socket (lock_sock()) for an unlimited time. The tests check that
- * the driver does not wait for this owner.
+ * the driver does not wait until this owner releases the socket.
  *
  * A process owns its socket while a system call waits for a page of the process's memory, and the
  * process decides when the page arrives (userfaultfd(2)). The module iwt_held owns sockets at
@@ -88,7 +88,7 @@ static void let_go(pthread_t thread)
 	madvise(slow, PAGE, MADV_DONTNEED);
 }
 
-/* Attaches in both roles must fail with EBUSY, and must not wait for the socket's owner. */
+/* Attaches in both roles must fail with EBUSY, although the owner does not release the socket. */
 static void refused(int fds[2], const char *who)
 {
 	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";

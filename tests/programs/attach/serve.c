@@ -3,8 +3,8 @@
  * A server for a peer that implements MPA itself. On each connection, the peer first sends a line
  * in streaming mode. This line selects the action of the server:
  *
- *	accept	wait for a Request, accept it, echo messages
- *	reject	wait for a Request, reject it, echo lines
+ *	accept	send the line "ack", wait for a Request, accept it, echo messages
+ *	reject	as accept, but reject the Request, and echo lines
  *	back	as accept, but the Reply contains the private data of the Request
  *	refuse	as reject, but the Reply contains the private data of the Request
  *	connect	be the initiator, echo messages, or echo lines after a reject

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * iwt_bench: measures one figure per run between a server and a client, which have the same
- * options. The program works with any RDMA device. Both ends have the same layout of memory:
+ * iwt_bench: measures a server and a client in one mode per run. Both have the same options,
+ * except -s, -c, -I and -i. The program works with any RDMA device. Both ends have the same
+ * layout of memory:
  *
  *	0		the number of messages that the peer has sent; in mode "still", one byte
  *			that the peer writes
@@ -44,7 +45,7 @@ struct bench_opts {
 	bool srq;		/* the queue pairs share their receives */
 	bool odp;		/* memory is registered for on-demand paging */
 	bool events;		/* sleep instead of polling */
-	bool idle;		/* report the processor's idle time */
+	bool idle;		/* report the idle time of the processors */
 	uint32_t size;
 	unsigned int qps;	/* queue pairs, or connections under way (BENCH_CONN) */
 	unsigned int depth;

@@ -202,9 +202,9 @@ static uint64_t client_phase(struct bench *b, uint64_t count)
 
 /*
  * While the server waits for the client's ends, it polls only if the messages are Sends, for
- * which it must post receives; otherwise it sleeps. The client may disconnect as soon as it has
- * received the ends of the last phase. So after the server has sent these ends, it must not poll
- * for completions any more.
+ * which it must post receives, and -e is not given; otherwise it sleeps. The client may
+ * disconnect as soon as it has received the ends of the last phase. So after the server has sent
+ * these ends, it must not poll for completions any more.
  */
 static uint64_t server_phase(struct bench *b, uint64_t count)
 {

@@ -10,7 +10,7 @@
 #include "bench.h"
 
 #define STREAM		256	/* requests posted while the process polls for completions */
-#define STILL		4	/* requests posted before the process stops polling */
+#define STILL		4	/* requests posted after the process has stopped polling */
 #define PATIENCE_NS	(30 * 1000000000ull)
 
 static void reap(struct bench *b)

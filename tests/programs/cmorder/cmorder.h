@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * iwt_cmorder gives commands to rdma_cm in any order. A worker is a process with two descriptors
- * of rdma_cm. A second thread of the worker, the rival, answers requests and disconnects
- * connections of the same worker at any moment.
+ * of rdma_cm. A second thread of the worker, the rival, accepts, rejects and disconnects the
+ * rdma_cm_ids of the same worker at any moment.
  */
 #ifndef CMORDER_H
 #define CMORDER_H
@@ -35,7 +35,7 @@ enum count {
  * @silent: port of a TCP socket that accepts connections, and closes them without sending
  * @address: address of the link
  * @device: name of the device
- * @private_data: connects and accepts contain private data
+ * @private_data: most connects and accepts contain private data
  */
 struct shared {
 	uint32_t counts[COUNTS];
@@ -75,7 +75,7 @@ struct worker {
 /* main.c */
 uint32_t draw(uint64_t *seed, uint32_t below);
 
-/* ops.c; the functions of type int give one command, and return 0 or an errno */
+/* ops.c; the functions of type int give a command, and return 0 or an errno */
 void count(struct worker *w, enum count what);
 bool has_listener(const struct worker *w);
 void read_events(struct worker *w);

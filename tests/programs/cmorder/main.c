@@ -5,7 +5,7 @@
  * Worker processes give commands to rdma_cm in random orders. Each round has a seed, which is
  * also written to the kernel's log, so that the seed is known even if the kernel crashes in this
  * round. The program runs for at least SECONDS (5). SEED is the seed of the first round. With
- * --private-data, requests and answers have private data. Results in TAP.
+ * --private-data, most requests and answers have private data. Results in TAP.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 #include "results.h"
 
 #define STEPS	400	/* steps of a worker in a round */
-#define PATIENCE 60	/* time limit in seconds for an order that has not happened yet */
+#define PATIENCE 60	/* seconds beyond SECONDS that a new order may take to happen */
 
 uint32_t draw(uint64_t *seed, uint32_t below)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The commands of iwt_cmorder. The program never does two things, because after them rdma_cm of
- * all kernels uses freed memory, with any device. It does not destroy the rdma_cm_id of a request
- * whose event it has not read, and it does not migrate a listener to another descriptor.
+ * The commands of iwt_cmorder. The program never does two things, because rdma_cm would then use
+ * freed memory, with any device. The program does not destroy the rdma_cm_id of a request whose
+ * event it has not read, and it does not migrate a listener to another descriptor.
  */
 #include <errno.h>
 #include <poll.h>

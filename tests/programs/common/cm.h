@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <rdma/rdma_cma.h>
 
-#define PATIENCE	60	/* seconds until a missing event is an error */
+#define PATIENCE	60	/* seconds that a completion, or resolving an address, may take */
 
 /**
  * struct conn - a connection from @near to @far
