@@ -169,8 +169,8 @@ static void allow_range(unsigned long from, unsigned long to)
 }
 
 /*
- * Lets only allocations fail that code at the addresses @from to @to makes, or functions that it
- * calls.
+ * From now on, an allocation can only fail if it is made by code at the addresses @from to @to,
+ * or by a function that this code calls.
  */
 void iwt_only(unsigned long from, unsigned long to)
 {

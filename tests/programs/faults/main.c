@@ -4,9 +4,10 @@
  *
  * Loads the module, creates a link and objects of each kind, and connects to itself over ADDRESS,
  * an address of NETDEV. Each of these steps is repeated: at first the step's first allocation
- * fails, then its second allocation, and so on, until the step has no more allocations. If an
- * allocation fails, the step must either fail with an error or succeed without the memory. In
- * both cases the step must leave nothing behind; the kernel's checkers and the gate of the
+ * fails, then its second allocation, and so on, until the step has no more allocations. (Two
+ * steps leave out allocations that RDMA core or the loader of modules makes: @first and @most.)
+ * If an allocation fails, the step must either fail with an error or succeed without the memory.
+ * In both cases the step must leave nothing behind; the kernel's checkers and the gate of the
  * laboratory check this. Afterwards the step must succeed.
  *
  * In the first mode, only allocations fail that this thread makes in the kernel. In the other
@@ -166,7 +167,7 @@ struct tally {
 /*
  * Makes one attempt in which the @n-th allocation fails, and undoes the step. If the attempt
  * failed, makes another attempt without a failing allocation, which must succeed. Return:
- * description of the error of the kernel, or NULL.
+ * description of what went wrong, or NULL.
  */
 static const char *one(const struct step *s, unsigned int n, bool *failed, struct tally *t)
 {
@@ -217,7 +218,8 @@ static const char *all(const struct step *s, unsigned int mode, struct tally *t)
 	while (!why && n <= most && calm < (anywhere ? 2 : 1)) {
 		why = one(s, n, &failed, t);
 		/*
-		 * "anywhere": two attempts without failure; processors disturb each other's count
+		 * end when no allocation fails any more; "anywhere" after two such attempts in a
+		 * row, because processors disturb each other's count
 		 */
 		calm = failed ? 0 : calm + 1;
 		if (failed)

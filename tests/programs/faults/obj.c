@@ -43,7 +43,7 @@ int iwt_make_cq(void)
 }
 int iwt_free_cq(void) { return ibv_destroy_cq(cq); }
 
-/* Creates a completion queue with all attributes that the device supports. */
+/* Creates a completion queue with timestamps and other attributes that are not the default. */
 int iwt_make_cq_ex(void)
 {
 	struct ibv_cq_init_attr_ex a = {

@@ -145,7 +145,8 @@ void iwt_atomics(void)
 }
 
 /*
- * Sends memory that does not belong to the process, with the kernel's key and with its own key.
+ * Uses addresses outside the process's region in Sends, Writes and Reads, with the kernel's key
+ * and with the key of the region.
  */
 void iwt_kernel_memory(void)
 {
@@ -159,7 +160,7 @@ void iwt_kernel_memory(void)
 	for (i = 0; i < sizeof(addr) / sizeof(addr[0]) * 2; i++) {
 		for (j = 0; j < sizeof(op); j++) {
 			struct conn *c = iwt_dial(true);
-			/* even @i: the kernel's key (0); odd @i: the key of a region elsewhere */
+			/* even @i: the kernel's key (0); odd @i: the key of the region */
 			struct iwt_sge sge = { addr[i / 2], 64,
 					       i % 2 ? c->mr->lkey : 0 };
 			struct iwt_send_wqe w = {
@@ -177,8 +178,8 @@ void iwt_kernel_memory(void)
 }
 
 /*
- * Like iwt_kernel_memory(), but the addresses and keys are in receives. The peer answers every
- * message, so the kernel uses these receives.
+ * Like iwt_kernel_memory(), but the addresses and keys, or wrong numbers of elements, are in
+ * receives. The peer answers every message, so the kernel uses these receives.
  */
 void iwt_kernel_receives(void)
 {

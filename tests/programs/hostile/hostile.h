@@ -12,9 +12,9 @@
 #include <rdma/rdma_cma.h>
 
 #define PORT		"7474"
-#define BUF		65536
-#define WRS		64
-#define PATIENCE	60
+#define BUF		65536	/* bytes of a connection's buffer */
+#define WRS		64	/* requests in a send queue */
+#define PATIENCE	60	/* seconds */
 #define MAGIC		0x1122334455667700ull
 
 struct grant {

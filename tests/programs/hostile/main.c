@@ -4,7 +4,7 @@
  *	iwt_hostile -c ADDRESS [--seed SEED]	the hostile process, TAP
  *
  * The hostile process writes arbitrary values into the rings that it shares with the kernel, and
- * misuses every other interface of an iw_tcp device. Each case runs in its own child process,
+ * misuses the other interfaces of an iw_tcp device. Each case runs in its own child process,
  * so that a crash ends only this case. The kernel must refuse every wrong request of the case,
  * and a correct connection must work afterwards.
  */

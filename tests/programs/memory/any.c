@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_memory: runs each kind of request on a region, and compares the memory with a model. */
+/* iwt_memory: runs requests of seven kinds on a region, and compares the memory with a model. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * iwt_memory: tests memory regions of a process: the rights of regions, their contents after each
- * kind of request, reregistration, regions of dma-bufs, and on-demand paging. One process has
- * both ends of each connection.
+ * iwt_memory: tests memory regions of a process: the rights of regions, their contents after
+ * requests of several kinds, reregistration, regions of dma-bufs, and on-demand paging. One
+ * process has both ends of each connection.
  */
 #ifndef MEMORY_H
 #define MEMORY_H

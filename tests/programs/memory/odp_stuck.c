@@ -179,8 +179,9 @@ static void fail(struct bench *b, struct rdma_cm_id *id)
 }
 
 /*
- * Ends queue pairs, the region or the mapping while streams wait. @how selects the way. No call
- * of this function may wait for the page faults.
+ * While streams wait, ends the queue pairs, the region, the region's right to write, the mapping
+ * or the connections: @how selects which of these. No call of this function may wait for the page
+ * faults.
  */
 static void ends_alone(struct bench *b, struct stuck *s, int how)
 {

@@ -6,12 +6,12 @@
  *	iwt_atomics -s ADDRESS [-p PORT]		until it is killed
  *	iwt_atomics -c ADDRESS [-p PORT] [-q QPS] [-n ADDS]
  *
- * The words are in the memory of the server. A thread of the server adds 1 to the first word
- * as fast as it can, from the client's start command to its stop command. On the client each
- * of QPS queue pairs adds 1 to this word ADDS times, with up to DEPTH requests at a time. Then
- * the queue pairs count up another word by compare and swap. No operation may get lost, and
- * no two operations may return the same old value. Defaults: PORT 7475, QPS 32, ADDS 2000.
- * Results in TAP.
+ * The words are in the memory of the server. A thread of the server adds 1 to the first word as
+ * fast as it can, from the client's start command to its stop command. On the client each of QPS
+ * queue pairs adds 1 to this word ADDS times, with up to DEPTH requests at a time. Then the queue
+ * pairs count up another word by compare and swap. No operation may get lost, and no two
+ * additions, and no two successful swaps, may return the same old value. Defaults: PORT 7475, QPS
+ * 32, ADDS 2000. Results in TAP.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -115,7 +115,10 @@ static void port_and_tables(void)
 	report(ibv_query_port(ctx, dev.phys_port_cnt + 1, &no), "phys_port_cnt: no further port");
 }
 
-/* Objects of a type can be created if the reported maximum is not zero, and only then. */
+/*
+ * Shared receive queues and windows can be created if their reported maximum is not zero, and
+ * only then. The device has none of the other objects here, and reports zero for them.
+ */
 static void absent(void)
 {
 	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 1, .max_sge = 1 } };

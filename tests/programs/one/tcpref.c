@@ -7,14 +7,15 @@
  *
  * Client (-c) and server (-s) are started with the same other options. The client writes messages
  * of BYTES (65536) to CONNECTIONS connections (1), and the server reads the messages: for MS
- * milliseconds (1000), or this number of MESSAGES. The first WARMUP messages are not measured.
+ * milliseconds (1000), or this number of MESSAGES. Before that the client sends WARMUP messages,
+ * which are not measured (not with -l).
  * With -D the kernel of the server discards the messages instead, so that the data are copied
  * once, as with RDMA. The client measures until the server has read the last byte of each
  * connection.
  * -l: the server answers each message, and the client waits for the answer.
  * -m: opens idle connections, and measures how much memory of the kernel they use.
  * -I, -i: measure the idle time of the processors, too, as the kernel reports it (-I), or as
- * iwt_idle counts it in FILE (-i). A server with -I or -i also prints a result.
+ * iwt_idle counts it in FILE (-i). A server with -I or -i, and without -l, also prints a result.
  */
 #include <arpa/inet.h>
 #include <errno.h>

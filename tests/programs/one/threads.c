@@ -32,7 +32,7 @@
 #define POSTERS		4
 #define POLLERS		3
 #define DEPTH		64
-#define PATIENCE	100
+#define PATIENCE	100	/* seconds */
 
 struct grant {
 	uint64_t addr;

@@ -162,7 +162,7 @@ static void connected(void)
 	event(RDMA_CM_EVENT_ESTABLISHED);
 }
 
-/* After the removal, all commands must fail with EIO, except commands that destroy objects. */
+/* After the removal these commands must fail with EIO, and commands that destroy must succeed. */
 static void all_fails(void)
 {
 	struct ibv_qp_init_attr attr = qp_attr();

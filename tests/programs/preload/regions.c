@@ -3,10 +3,10 @@
  * LD_PRELOAD library: writes the memory regions of a program to files. A test compares the files
  * of both programs of a connection, because the programs transfer data without comparing the
  * data. Before a writable region is registered, the library fills the region with random bytes.
- * When the program first disconnects, destroys a queue pair, deregisters a region or frees the
- * memory of a region, the library writes each region to a file $IWT_REGIONS.PROCESS.NUMBER. The
- * library ignores regions of less than 4 KiB or more than 64 MiB, and all regions after the first
- * 64. It does nothing if IWT_REGIONS is not set.
+ * When the program disconnects, destroys a queue pair, deregisters a region or frees the memory
+ * of a region, the library writes each region that was registered since the last such moment to a
+ * file $IWT_REGIONS.PROCESS.NUMBER. The library ignores regions of less than 4 KiB or more than
+ * 64 MiB, and all regions after the first 64. It ignores all regions if IWT_REGIONS is not set.
  */
 #include <dlfcn.h>
 #include <infiniband/verbs.h>

@@ -13,8 +13,8 @@
  *	module		an older module, which has no features and none of the verbs that were
  *			added later
  *
- * At the end the library prints on standard error how many commands it has changed, and how many
- * of these commands were refused.
+ * At the end the library prints on standard error ("changed") how many commands of these kinds
+ * the program has given, and how many of them were refused with EOPNOTSUPP.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -290,7 +290,7 @@ void test_wr_api(struct link *l)
 
 /*
  * Runs the same tests in a parent domain with a thread domain. The provider takes no locks for
- * objects of this domain.
+ * queue pairs and completion queues of this domain.
  */
 void test_domains(struct link *l)
 {

@@ -68,7 +68,10 @@ static void show(const struct model *m)
 	       m->access, m->len, m->at);
 }
 
-/* Ends a connection. This unbinds the windows of type 2 that the connection has bound. */
+/*
+ * Ends a connection, and destroys its queue pairs. This unbinds the windows of type 2 that the
+ * connection has bound.
+ */
 static void lose(struct bench *b, struct state *s, int pair)
 {
 	int i;
