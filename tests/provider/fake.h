@@ -42,7 +42,7 @@ struct fake {
 	void (*after_step)(void);
 	void (*spoil_resize)(struct iwt_resize_cq_resp *resp);
 	bool error_queue;	/* poll() always reports an error */
-	/* results of successive calls of the methods for delayed startup: 0 or an error */
+	/* result of each call of the methods for delayed startup, in turn: 0 or an error */
 	int attach_err[4];
 	/* the startup frame that a successful method returns, for the provider to send */
 	uint8_t frame[532];

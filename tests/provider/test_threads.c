@@ -301,7 +301,7 @@ static void test_pollers(void)
 	uint32_t j;
 
 	/*
-	 * If a completion is polled twice or never, the threads do not end. Then the alarm ends
+	 * If a completion is polled twice or never, threads may run for ever. Then the alarm ends
 	 * this program.
 	 */
 	alarm(PATIENCE * 6);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mpi_check: an MPI program that compares all data that it receives. Rank 0 exchanges messages of
- * all sizes with each other rank; the ranks have many messages under way at a time; all ranks
- * call the collective operations. At the end, all ranks together compute the heat in a plate, and
- * rank 0 compares the result with its own computation. The argument is the size of the largest
- * message in bytes.
+ * mpi_check: an MPI program that checks the data that it receives. Rank 0 exchanges messages of
+ * many sizes with each other rank; the ranks have many messages under way at a time; all ranks
+ * call collective operations. At the end, all ranks together compute the heat in a plate, and
+ * rank 0 compares the result with its own computation. The argument is the maximum size in bytes
+ * of the messages that rank 0 exchanges.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Checks which accesses a region or window allows: bounds, rights, keys and owners. */
+/* Checks which accesses a region or window allows: bounds, rights, validity and owners. */
 #include "access.h"
 #include "unit.h"
 

@@ -56,7 +56,7 @@ static u32 do_step(struct iwt_cm_step step, u32 done)
 {
 	u32 i;
 
-	/* No report follows ULP_CLOSED, and no action happens twice. */
+	/* No report follows ULP_CLOSED, and none of the deeds happens twice. */
 	if (done & ULP_CLOSED)
 		CHECK(!(step.actions & IWT_CMA_UP_MASK));
 	for (i = 0; i < ARRAY_SIZE(deeds); i++) {
@@ -208,7 +208,7 @@ static bool ends(enum iwt_cm_state s, enum iwt_cm_event e,
 		*step = forced(s);
 		return true;
 	case IWT_CME_TIMEOUT:
-		/* No reset in CLOSING: the peer has received all data, but does not close. */
+		/* No reset in CLOSING: FIN is sent, and TCP continues to deliver the data. */
 		*step = s == IWT_CM_CLOSING ? peaceful(s) : forced(s);
 		return true;
 	case IWT_CME_FIN:

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Checks the CRC32c of these tests against RFC 7143 A.4 and RFC 5044 Figures 5 and 6. */
+/*
+ * Checks the CRC32c of these tests against published values, such as those of RFC 7143 A.4, and
+ * against the FPDU vectors, two of which are Figures 5 and 6 of RFC 5044.
+ */
 #include <linux/crc32c.h>
 #include <linux/unaligned.h>
 

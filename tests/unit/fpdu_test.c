@@ -305,7 +305,7 @@ static void check_rest(const struct pieces_cursor *begin, struct iwt_fpdu *f,
 	CHECK(at.next == end.next && at.c.len == end.c.len);
 }
 
-/* Writes FPDUs of many lengths, cuts the stream in many ways, and reads the FPDUs back. */
+/* Writes FPDUs of many lengths, cuts the stream into pieces, and reads the FPDUs back. */
 static void stream(u32 pos, bool markers, bool crc)
 {
 	struct iwt_fpdu_rules rules = { crc, markers };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Writes and reads all FPDU test vectors, cut into pieces in every way. */
+/* Writes the FPDU test vectors, and reads them from up to three pieces. */
 #include <stdlib.h>
 
 #include "frame.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Makes receive queues of all forms that TCP may create: buffers that overlap, that other buffers
- * cover, or that begin before the first unread byte. The bytes are in linear parts, fragments and
- * lists. If two buffers contain the same byte of the stream, the later buffer has a wrong value,
- * so that the test notices if the later buffer is read.
+ * Makes receive queues of many forms that TCP may create: buffers that overlap, that other
+ * buffers cover, or that begin before the first unread byte. The bytes are in linear parts,
+ * fragments and lists. If two buffers contain the same byte of the stream, the later buffer has a
+ * wrong value, so that the test notices if the later buffer is read.
  */
 #ifndef IWT_RXQUEUE_H
 #define IWT_RXQUEUE_H

@@ -94,7 +94,7 @@ static void test_aside(void)
 	tap_end();
 }
 
-/* Two pages are adjacent in memory, but the stream has another page between them. */
+/* Two fragments are adjacent in memory, but the stream has another fragment between them. */
 static void test_between(void)
 {
 	static u8 octets[3][4] = { "AAAA", "CCCC", "BBBB" };

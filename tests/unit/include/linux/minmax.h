@@ -2,7 +2,7 @@
 #ifndef IWT_SHIM_MINMAX_H
 #define IWT_SHIM_MINMAX_H
 
-/* Like the kernel's macros, these evaluate arguments once and refuse mixed types. */
+/* Like the macros of older kernels, these evaluate arguments once and refuse mixed types. */
 #define min(a, b) ({ __auto_type iwt_a = (a); __auto_type iwt_b = (b);	\
 	_Static_assert(__builtin_types_compatible_p(__typeof__(iwt_a),		\
 						    __typeof__(iwt_b)), "min"); \
