@@ -43,8 +43,8 @@ static int iwt_query_device_ex(struct ibv_context *context,
 }
 
 /*
- * Reads the clock of completion timestamps, in nanoseconds. The whole value is in tv_nsec, as for
- * other devices: programs may read only tv_nsec.
+ * Reads the clock of completion timestamps, in nanoseconds. If tv_nsec has 64 bits, it contains
+ * the whole value, as for other devices: programs may read only tv_nsec.
  */
 static int iwt_query_rt_values(struct ibv_context *context,
 			       struct ibv_values_ex *values)

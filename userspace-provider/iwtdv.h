@@ -52,7 +52,7 @@ struct iwtdv_conn_param {
 	uint16_t ord;			/* maximum outstanding RDMA Reads of this end */
 	uint16_t reserved;
 	uint32_t flags;			/* IWTDV_CONN_PLAIN */
-	int32_t timeout;		/* milliseconds; 0: default, 15 s */
+	int32_t timeout;		/* milliseconds; 0 or less: 15 s */
 };
 
 struct iwtdv_conn {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Memory regions. The kernel has all state of a region.
- */
+/* Memory regions. The kernel has all state of a region. */
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posting: the provider writes work requests into the shared rings, and calls the kernel only if
- * the ring's flag IWT_RING_NEED_WAKEUP is set. The flag is clear if the kernel polls the ring, or
- * relies on the process to flush its posts later (iwt_cq_flush()).
+ * Posting: the provider writes work requests into the shared rings, and rings the doorbell only
+ * if the ring's flag IWT_RING_NEED_WAKEUP is set. The flag is clear if the kernel polls the ring,
+ * or relies on the process to flush its posts later (iwt_cq_flush()).
  */
 
 #include <assert.h>

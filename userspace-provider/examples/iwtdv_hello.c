@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Two programs that exchange text over TCP, agree to use RDMA, and then use
- * RDMA on the same connection (RFC 5044 7.1.3):
+ * A program for two hosts. Both ends exchange text over TCP, agree to use
+ * RDMA, and then use RDMA on the same connection (RFC 5044 7.1.3):
  *
  *	cc -o iwtdv_hello iwtdv_hello.c -liw_tcp -libverbs
  *	iwtdv_hello iwt_eth0 7000			first host
