@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Each selftest begins by sourcing this file, which sources the files of this directory that most
-# selftests use. tests/README describes how to write a selftest, and lists the other files.
+# Each selftest begins by sourcing this file, which sources other files of this directory.
+# tests/README describes how to write a selftest, and lists the files that a selftest must source
+# itself if it needs them.
 
 IWT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# Before a test kills a program that hangs, stuck.sh prints where the program hangs.
+# Before iwt_patient or ended() (net.sh) kills a program that hangs, stuck.sh prints where the
+# program hangs. (For fi_pingpong, pair.sh sets another command.)
 export IWT_LOOK=$IWT_LIB/stuck.sh
 # shellcheck source=tests/lib/ktap.sh
 . "$IWT_LIB/ktap.sh"

@@ -2,7 +2,7 @@
 """box.py [OPTION...] COMMAND...: prints the configuration of a container (config.json of the OCI
 runtime specification) that runs COMMAND.
 
---root PATH     the root directory of the container, a mount
+--root PATH     the root directory of the container, a mount; the container gets it read only
 --net PATH      the file of the network namespace of the container
 --device PATH   a character device of this machine that the container gets; may be repeated
 --group GID     a further group of the user; may be repeated

@@ -4,13 +4,14 @@
 came.py save FILE NS LINK NS LINK   saves the current counters of two links in FILE
 came.py look FILE                   checks that since "save" each link has received as many Sends,
                                     Writes and Reads as the other link sent, that no link counted an
-                                    error, and that no connected queue pair has incomplete requests.
+                                    error, and that each connected queue pair has completed all
+                                    requests that it began to process.
                                     Writes a line for each violation to FILE.came; without
                                     violations, FILE.came is empty. Does nothing if FILE.came
                                     exists.
 
-Some programs may wait for ever just before they end. A test may excuse such a program, but only if
-no link has lost a message. came.py works only with the counters of iw_tcp.
+fi_pingpong may wait for ever, or crash, just before it ends. A test may excuse this, but only if no
+link has lost a message. came.py works only with the counters of iw_tcp.
 """
 import json
 import os
@@ -38,7 +39,8 @@ def counters(ns, link):
 
 
 def waiting(ns, link):
-    """Yields a text for each connected queue pair that has incomplete requests."""
+    """Yields a text for each connected queue pair that has begun to process requests and has not
+    completed them."""
     for qp in rdma(ns, "-dd", "-j", "resource", "show", "qp", "link", link):
         started, done = qp.get("drv_sq_started"), qp.get("drv_sq_completed")
         if qp.get("state") == "RTS" and started != done:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Functions for tests with consumers in the kernel: the suites of applications and the soak test.
-# The test scripts source this file, as root, in a laboratory (tests/vm/run). The argument --type or
-# the variable IWT_LINK_TYPE selects the type of the links (default: iw_tcp). The argument --quick
-# sets QUICK to 1: the script then runs a shorter test.
+# Common functions of the suites of applications and of the soak test. The test scripts source this
+# file, as root, in a laboratory (tests/vm/run). The argument --type or the variable IWT_LINK_TYPE
+# selects the type of the links (default: iw_tcp). The argument --quick sets QUICK to 1: the script
+# then runs a shorter test.
 
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 QUICK=''
@@ -57,5 +57,6 @@ fio_verify() {
 }
 
 # left_over NS LINK: waits until LINK in the namespace NS has no resources except completion queues
-# (see no_resources). If the wait times out, prints the numbers of the resources, and fails
+# (see no_resources). If the wait times out and resources are still left, prints their numbers, and
+# fails.
 left_over() { busywait 10 no_resources "$@" || no_resources "$@"; }

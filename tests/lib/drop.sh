@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Generates traffic for tests that interrupt the traffic. Needs pair.sh.
+# Generates traffic for tests that interrupt the traffic. Needs net.sh and pair.sh.
 # shellcheck disable=SC2034
 
 # wait_quiet SECONDS NS PORT: waits until NS has no established connection from or to PORT

@@ -6,7 +6,8 @@
 #
 # STANDSTILL is the file that standstill.sh writes, LOG is the output of the job, and RESULTS is the
 # output of count.awk. A standstill during the run of an item can explain only:
-# - a failure that ends with " (time-out)": the test waited too long for something;
+# - a failure that ends with " (time-out)" and contains no word of the variable never: the test
+#   waited too long for something;
 # - that a time limit ended the item or the laboratory;
 # - RCU's report of a stall, the only kernel message that is excused. In this case all items that
 #   ran during a standstill of 15 seconds or more must run once more.

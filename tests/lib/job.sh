@@ -98,8 +98,9 @@ run_job() {
 	mv "$part" "$LOGS/$name.result"
 }
 
-# forgive LOG PART EXCUSES: prints "excused ITEM: REASON" for each item of EXCUSES that has not
-# failed in its repetition, and "forgiven RESULT" for each failure of this item in the run before.
+# forgive LOG PART EXCUSES: prints "excused ITEM: REASON" for each item of EXCUSES that has neither
+# failed nor been excused in its repetition, and "forgiven RESULT" for each failure of this item in
+# the run before.
 # If no item has failed in the repetition, also prints a "forgiven" line for the time limit or the
 # gate of the laboratory, and for each kernel message that the gate reported. The files LOG and PART
 # have the output and the results of the run before, PART.again has the results of the repetition.
@@ -174,9 +175,10 @@ logs() {
 }
 
 # explain LOG: prints the failures, up to 25 lines of the test's output about each failure (120
-# lines in all), and the messages of the laboratory's gate, with all lines of the kernel's first bad
-# message (machine.sh indents these lines). The output must be sufficient to find the fault, because
-# a reader of results from another machine seldom has the logs.
+# lines in all), and the messages of the laboratory's gate: up to 30 lines after each message (60
+# lines in all), and all lines of the kernel's first bad message (machine.sh indents these lines).
+# The output must be sufficient to find the fault, because a reader of results from another machine
+# seldom has the logs.
 explain() {
 	awk '{ sub(/\r$/, "") }
 		!/^(not ok |#)/ { said = 0 }
@@ -206,8 +208,9 @@ tell() {
 
 tell_verdicts() { sed -n 's/^fail /    FAILED  /p; s/^excused /    excused /p; s/^forgiven /    forgiven  /p' "$1"; }
 
-# the_end: prints the end of the output: for each job, all failures, the failures that were excused,
-# and the first bad message of each kernel
+# the_end: prints the end of the output: for each job, all failures and the failures that were
+# excused; for each job that has failed, also the first bad message of the kernel in each of its
+# runs
 the_end() {
 	local name log
 	for name in "${NAMES[@]}"; do

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Reports results in TAP. A test calls ok, not_ok, skip, check or subtests, and ends with
-# ktap_finish. If a test fails because a wait timed out, the result ends with " (time-out)". Only
-# failures with this mark may be excused, if the machine stood still (tests/README).
+# Reports results in TAP. A test calls functions such as ok, not_ok, skip, check, refuse and
+# subtests, and ends with ktap_finish. If a test fails because a wait timed out, the result ends
+# with " (time-out)". Only results with this mark may be excused, if the machine stood still
+# (tests/README).
 
 KTAP_N=0 KTAP_BAD=0 KTAP_SKIPPED=0
 KSFT_SKIP=4
@@ -18,8 +19,8 @@ KTAP_NEVER='differ|instead of|wrong (octet|data)|corrupt|leak|changed|Segmentati
 
 # is_late STATUS [FILE]: did a command with the exit status STATUS and the output FILE fail because
 # of a time limit? Yes, if STATUS is 124 (timeout(1) or iwt_patient ended the command), if a wait in
-# this shell timed out, or if FILE reports a time-out. But not if FILE matches KTAP_NEVER, or if a
-# signal ended the command.
+# this shell timed out, or if FILE reports a time-out. But not if FILE matches KTAP_NEVER, if a
+# signal ended the command, or if STATUS is 0 or no number.
 is_late() {
 	case $1 in
 	0) return 1 ;;
@@ -93,8 +94,9 @@ check() {
 	return 1
 }
 
-# failed_itself STATUS: did a command with the exit status STATUS fail by itself? No, if the command
-# succeeded, if a time limit or a signal ended the command, or if the shell did not find it.
+# failed_itself STATUS: did a command with the exit status STATUS fail by itself? A status of 124 or
+# more means that a time limit or a signal ended the command, or that it could not be run. (A few
+# programs exit with 255 themselves; tests of these programs convert this status.)
 failed_itself() { [ "$1" -ge 1 ] && [ "$1" -lt 124 ]; }
 
 # not COMMAND...: succeeds when COMMAND fails by itself

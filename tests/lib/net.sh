@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Makes two network namespaces, A and B, connected by a veth pair, each with an RDMA link. When a
-# test ends, cleanup() removes everything that the functions of this file made, and nothing else.
+# test ends, cleanup() stops the processes that start() began, and removes the links, net devices,
+# namespaces and temporary files that the functions of this file made, and nothing else. (Modules
+# stay loaded, and configfs stays mounted.)
 #
 #	IWT_LINK_TYPE	type of the links (iw_tcp)
 #	IWT_BIN		directory of the test programs

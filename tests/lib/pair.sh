@@ -21,12 +21,12 @@ had_all() { [[ $1 =~ \ -C\ ([0-9]+) ]] && grep -qsa "^ping data: rdma-ping-$((BA
 # waits for ever or crashes. This is accepted if fi_pingpong has compared all data before: then it
 # has printed the line of the longest messages (had_longest). But a link that has lost a message or
 # has not completed a request can also be the cause of a hang. So the test checks the counters of
-# both links while fi_pingpong still waits (all_came).
+# both links (all_came) while fi_pingpong still waits, or, after a crash, when it has ended.
 had_longest() { grep -qsE '^1m +[0-9]+ +=[0-9]+ ' "$1"; }
 
-# came_begin COMMAND: prepares a run of COMMAND. If COMMAND is an fi_pingpong that may hang, saves
-# the counters of both links, and sets IWT_LOOK to a command that compares the counters: iwt_patient
-# and ended() run $IWT_LOOK before they end a program.
+# came_begin COMMAND: prepares a run of COMMAND. If COMMAND is an fi_pingpong that may hang (with
+# the option -e rdm), saves the counters of both links, and sets IWT_LOOK to a command that compares
+# the counters: iwt_patient and ended() run $IWT_LOOK before they end a program.
 came_begin() {
 	export IWT_LOOK=$IWT_LIB/stuck.sh
 	case $1 in "fi_pingpong "*" -e rdm "*) ;; *) return 0 ;; esac
@@ -37,7 +37,7 @@ came_begin() {
 }
 
 # all_came: has each link received everything that the other link sent? If not, prints the
-# differences. Uses the counters that came_begin saved.
+# differences. Uses the counters that came_begin saved. Links of other drivers are not checked.
 all_came() {
 	[ "$IWT_LINK_TYPE" = iw_tcp ] || return 0
 	"$IWT_LIB/came.py" look "$TMP/came"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Checks whether statements of the documents about this source tree are true, for docs-check:
-numbers, features, files, sections, jobs. In all functions, has(name) returns whether the tree has
-a file of this name."""
+numbers, features, files, sections, jobs. has(name) returns whether there is a file of this name: in
+check_features() a file of the driver, in check_evidence() a file of the tree."""
 import fnmatch
 import re
 

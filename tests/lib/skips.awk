@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# Reads lines "skip FILE: NAME # SKIP REASON". Prints one line for each file and reason, with the
-# number of different tests and the last part of their names, without "(by the ...)". If the names
-# are too many for a line, the line ends with "...".
+# Reads lines "skip FILE: NAME # SKIP REASON". Prints one line for each file and reason. If there is
+# only one such test, the line has its name; otherwise the line has the number of these tests and
+# the last parts of their names, each once and without "(by the ...)". If the names are too many for
+# a line, "..." replaces the rest.
 function note(name, key) {
 	sub(/ \(by the [a-z]+\)$/, "", name)
 	sub(/^.*: /, "", name)

@@ -4,7 +4,8 @@
 # link. A test that sources this file needs iwt_unplug, iwt_conn and python3.
 
 CASES=async,cq_event,poll,cm_event,connect,listen,get_request,busy_poll,post,register,create,sleeps,stopped
-# Other drivers run fewer cases, because a driver need not wake up a program that only polls
+# With other drivers fewer cases run: only cases in which the program waits in a system call for an
+# event, or does not use the device again
 [ "$IWT_LINK_TYPE" = iw_tcp ] || CASES=async,cq_event,poll,cm_event,sleeps,stopped
 
 is_ready() { grep -q '^# ready' "$1"; }

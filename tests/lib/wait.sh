@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Functions that wait for conditions without starting a program for each check. This file can also
-# be run as a program, to wait inside a network namespace: "wait.sh SECONDS FUNCTION
+# Functions that wait for conditions. They start no program themselves for each check. This file can
+# also be run as a program, to wait inside a network namespace: "wait.sh SECONDS FUNCTION
 # [ARGUMENT...]" waits until FUNCTION succeeds.
 
 # nap SECONDS: sleeps, without starting a program: reads, with a time limit, from an empty pipe
@@ -19,7 +19,8 @@ late() {
 
 # patience_begin FILE: from now on, waits do not count the time during which a processor of this
 # machine stood still. iwt_patient writes the time that counts to FILE. The variable IWT_CLOCK
-# passes the name of the file to the programs that this shell starts.
+# passes the name of the file to the programs that this shell starts. Does nothing if IWT_CLOCK is
+# set already. Without iwt_patient, waits go on counting all time.
 patience_begin() {
 	[ -z "${IWT_CLOCK:-}" ] || return 0
 	! iwt_patient -c "$1" 2>/dev/null || export IWT_CLOCK=$1
