@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Tests a provider and a module of different versions, which use shorter or longer structures in
-# their interface. iwt_abi sends all commands with many lengths and contents. Then programs run with
-# skew.so (the shim), an LD_PRELOAD library that changes the commands of the provider as if the
-# provider had another version. IWT_SKEW is the version: tests/programs/preload/skew.c lists the
-# versions.
+# their interface. iwt_abi sends uverbs commands with many lengths and contents. Then programs run
+# with skew.so (the shim), an LD_PRELOAD library that changes the commands of the provider as if the
+# provider had another version (or, with the version "module", as if the module were older).
+# IWT_SKEW is the version: tests/programs/preload/skew.c lists the versions.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify iwt_abi iwt_srq iwt_queues iwt_windows ibv_rc_pingpong rdma
@@ -68,7 +68,8 @@ lacks() {
 	ok "$1: $2 are refused"
 }
 
-# later NAME: tests, with a provider of version NAME, features that later versions added
+# later NAME: tests, with a provider of version NAME, verbs that were added to the driver later:
+# shared receive queues, resizes and the times of completions
 later() {
 	shared "$1"
 	alone "$1" "completion queues" iwt_queues -a $IP_A -n 20 resize times
@@ -98,8 +99,9 @@ for name in short long; do
 	later $name
 	alone $name "windows" iwt_windows -a $IP_A -n 100 -t 100
 done
-# The provider of the version "features" knows no later feature. With the options for siw,
-# iwt_verify uses no immediate data and no atomic operations.
+# The provider of the version "features" has all verbs, but knows none of the features in the mask
+# IWT_SKEW_FEATURES, which is empty here. With the options for siw, iwt_verify uses no immediate
+# data and no atomic operations.
 skewed features --local-siw --peer-siw
 later features
 lacks features "windows" iwt_windows -a $IP_A -n 10

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Tests each requirement of the RFCs (each row of tests/peer/rows.tsv) with a peer in A that
-# implements the protocols in Python: see tests/peer/README.
+# Tests the requirements of the RFCs (the rows of tests/peer/rows.tsv) with a peer in A that
+# implements the protocols in Python: see tests/peer/README, also for rows that have no test.
 #
 #	conformance.sh [--ip 4|6] [--mtu MTU] [--path direct|proxy|loopback|PROFILE]
 #		[--peer-of TYPE] [OPTION OF conform.py]...

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Tests iw_tcp against siw, the kernel's own software iWARP, as an independent peer: each driver
 # in both roles, with transfers from both sides, verified data, CRC on and off.
-# IWT_QUICK: without the largest messages and without long FPDUs; with CRC off, also without errors
-# and without events.
-# IWT_CRC: only with CRC (on) or only without CRC (off).
+# IWT_QUICK: one round, without the largest messages and without long FPDUs; with CRC off, also
+# without errors and without events.
+# IWT_CRC: only with CRC (on) or only without CRC (off); the test of long FPDUs always runs without.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rping

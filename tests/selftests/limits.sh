@@ -27,7 +27,7 @@ subtests verbs "$TMP/verbs" $?
 tap "sizes" in_a "$IWT_BIN/iwt_attrs" "$DEV_A"
 
 # iwt_limits makes queues whose rings have 1024 entries, 9 pages of 4 KiB. 1 MiB is enough for 20 to
-# 28 completion queues, or 8 to 16 queue pairs.
+# 28 completion queues or shared receive queues, or 8 to 16 queue pairs.
 LESS=(prlimit --memlock=1048576:1048576 setpriv --inh-caps=-ipc_lock --bounding-set=-ipc_lock)
 limits "RLIMIT_MEMLOCK, completion queues" some cq $ENOMEM 20 28 1000
 ! has_feature SRQ || limits "RLIMIT_MEMLOCK, shared receive queues" some srq $ENOMEM 20 28 1000
@@ -54,12 +54,14 @@ else
 	skip "a group for RDMA" "this kernel has no such control groups"
 fi
 
-# Of 64 MiB, the ring of a completion queue takes 32 MiB, and a send queue with all its memory 1.4
-# MiB. At the limit, the process is killed or its request is refused.
+# The limit of the group is 64 MiB (cg_memory 64M). In the tests below, a completion queue has a
+# ring of 32 MiB, a shared receive queue has a ring of 8 MiB, and a send queue has 1.4 MiB of memory
+# in all. When the group reaches the limit, the kernel kills the process or refuses its request.
 # at_limit: has the group reached its limit?
 at_limit() { grep -q '^max [1-9]' "$CG/memory.events"; }
-# bounded KIND OBJECTS ENTRIES: creates queues of ENTRIES entries in the group until the limit of
-# the group is reached; fails if more than OBJECTS queues can be created
+# bounded KIND OBJECTS ENTRIES: creates queues of ENTRIES entries in the group until the kernel
+# refuses one or kills the process; fails if more than OBJECTS queues can be created, or if the
+# group did not reach its limit
 bounded() {
 	local rc
 	"${GROUPED[@]}" "$IWT_BIN/iwt_limits" "$DEV_A" some "$1" $ENOMEM 0 "$2" "$3"

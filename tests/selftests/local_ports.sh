@@ -4,8 +4,9 @@
 # the port of a listener.
 . "$(dirname "$0")/../lib/begin.sh"
 
-# In A, TCP and rdma_cm choose one of PORTS local ports, from LOW on. Clients that bind to a port
-# use ports from OWN on, which are outside of this range.
+# In A, TCP and rdma_cm choose at first one of PORTS local ports, from LOW on; later tests use other
+# ranges of 100 ports above these ports. The ports from OWN on are outside of all these ranges. For
+# each address family, LOW and OWN grow by 1000.
 LOW=40000 PORTS=40
 OWN=50000
 # Servers of B: RDMA at 7500 and 7501, TCP at 7600 and 7601

@@ -29,8 +29,8 @@ stop "$srv"
 check "no queue pair is left" busywait 20 no_qps "$DEV_B"
 wait_free "$NS_B" 7471
 
-# Very many connections of several processes (User-Mode Linux is slow with thousands of mappings
-# in one process). All connections exist at the same time, and each transfers messages.
+# MANY connections, at most EACH of them in one process (User-Mode Linux is slow with thousands of
+# mappings in one process). All connections exist at the same time, and each transfers messages.
 MANY=${IWT_MANY:-500}
 EACH=1000
 qps() { rdma resource show "$1" | sed -n 's/.* qp \([0-9]*\).*/\1/p'; }

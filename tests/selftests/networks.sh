@@ -144,7 +144,7 @@ small_windows() {
 	windows
 }
 
-# All kinds of disturbance at once
+# Several kinds of disturbance at once
 at_once() {
 	! lacks "several at once" netem delay 5ms loss 0.5% reorder 90% || return
 	offloads off 2>/dev/null

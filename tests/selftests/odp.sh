@@ -118,9 +118,10 @@ check "shared receives: the client ends well" ended "$client"
 with_zerocopy regions "with zero copy"
 check_no_objects 20 "$DEV_A"
 
-# waiting HOW: starts a process, $waiter, whose streams wait for page faults. These page faults do
-# not end, even after the process has exited, as long as another process, $keeper, runs. The process
-# runs the test "odpHOW" of iwt_memory.
+# waiting HOW: starts a process, $waiter, whose streams (with "advise": whose call of
+# ibv_advise_mr) wait for page faults. These page faults do not end, even after the process has
+# exited, as long as another process, $keeper, runs. The process runs the test "odpHOW" of
+# iwt_memory. Fails if the kernel has no userfaultfd.
 waiting() {
 	start in_a "$IWT_BIN/iwt_memory" -a $IP_A -t "odp$1" >"$TMP/waits" 2>&1
 	waiter=$PID

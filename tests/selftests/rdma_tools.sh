@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The programs of rdma-core and qperf, unmodified. IWT_QUICK: only one run each of rping and
+# Several programs of rdma-core, and qperf, unmodified. IWT_QUICK: only one run each of rping and
 # ucmatose
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/qperf.sh
