@@ -3,7 +3,7 @@
 # The lanes "chaos": endless programs run while events change or remove their links, net devices
 # and namespaces, or stop the programs. The programs must survive every event that TCP survives. If
 # an event ends a connection, TOUCHED is set to the name of the event. After that the programs may
-# end with errors, but must never show wrong data, and must leave no objects.
+# end with errors, but must never show wrong data, and must leave no queue pairs.
 
 # side: selects, at random, the host to which an event happens
 side() {
@@ -130,7 +130,8 @@ do_kill_both() { kill -KILL "$CLI" "$SRV" 2>/dev/null; }
 # Deletes a namespace, and ends all processes in this namespace
 do_ns_del() { ns_del "$NS"; }
 
-# happen: causes one event
+# happen: chooses an event at random and causes it; does nothing if an earlier event removed what
+# the event needs
 happen() {
 	local what
 	if chance 60; then
@@ -174,7 +175,7 @@ over() {
 
 no_qps() { ! by_name "$1" rdma resource show qp link "$1/1" 2>/dev/null | grep -q ' pid '; }
 
-# nothing_left: complains about objects that the programs left on existing links
+# nothing_left: complains about queue pairs that the programs left on existing links
 nothing_left() {
 	local dev
 	for dev in "$DEV_A" "$DEV_B"; do
@@ -182,7 +183,8 @@ nothing_left() {
 	done
 }
 
-# again: repairs everything; then a new connection must work
+# again: if both namespaces still exist, repairs net devices and links; then a new connection must
+# work
 again() {
 	local n
 	[ -e "/run/netns/$NS_A" ] && [ -e "/run/netns/$NS_B" ] || return

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
 # The lane "core", whose traffic continues through all rounds. Between a pair of hosts there are an
-# NFS mount and, in each direction, a connection of iwt_verify. NVMe runs in the initial namespace,
-# because NVMe supports no other namespace. Net devices are down for moments and lose packets, and
-# the module is reloaded. All traffic must survive this, but before a reload the test ends
-# iwt_verify and NVMe, and starts both again afterwards. The functions of this file run in the main
-# process; only core_round runs in the process of the lane.
+# NFS mount and, in each direction, a client and a server of iwt_verify. NVMe runs in the initial
+# namespace, because NVMe supports no other namespace. Net devices are down for moments and lose
+# packets, and the module is reloaded. All traffic must survive this, but before a reload the test
+# ends iwt_verify and NVMe, and starts both again afterwards. The functions of this file run in the
+# main process, except core_round and the functions that it calls, which run in the process of the
+# lane, and nvme_traffic, which has a process of its own.
 
 LINK=iwts$$n RAM_MB=24 VERIFIERS=()
 
@@ -112,7 +113,8 @@ unshare_start() {
 	NFS_SERVER=$PID
 }
 
-# core_round: causes events at the net devices and links of this lane
+# core_round: chooses three times at random an event at the net devices or links of this lane, or a
+# pause
 core_round() {
 	local n
 	for n in 1 2 3; do
@@ -131,8 +133,9 @@ core_round() {
 	done
 }
 
-# path_lo: changes loss, delay and order of the packets on lo. These are the packets of NVMe, whose
-# two ends are on the same host.
+# path_lo: selects at random how the net device lo of the initial namespace disturbs its packets:
+# not at all, by loss, by delay and another order, or by duplicates. NVMe's packets pass through
+# this lo, because both ends of NVMe are in the initial namespace.
 path_lo() {
 	one_of "" "loss 0.5%" "delay 2ms reorder 25% 50%" "duplicate 1%"
 	note "lo: ${PICK:-no loss}"
@@ -148,7 +151,10 @@ nvme_flap() {
 	ip route change local 10.78.0.1 dev lo table local proto kernel scope host src 10.78.0.1 mtu 1500
 }
 
-# count_of WHAT: prints how many rounds of nfs or nvme, or batches of verify4 or verify6, have ended
+# verified WHAT: prints how many good results the client WHAT (verify4 or verify6) has printed since
+#   the client was started; each reload of the module starts the clients anew
+# count_of WHAT: prints how far WHAT has come: for nfs and nvme the number of rounds that have
+#   ended, for verify4 and verify6 the number that verified() prints
 # further WHAT COUNT: is the current count of WHAT larger than COUNT?
 verified() { grep -c '^ok' "$SOAK/$1"; }
 count_of() { case $1 in verify*) verified "$1" ;; *) cat "$SOAK/$1" 2>/dev/null || echo 0 ;; esac; }

@@ -130,7 +130,8 @@ setting() {
 	{ echo "$value" >"$SETTINGS/$1/$name"; } 2>/dev/null || ! rdma_exists "$1" || complain "$1 $name $value is refused"
 }
 
-# path NS NETDEV: changes loss, delay and order of the packets that NETDEV sends
+# path NS NETDEV: selects at random how NETDEV disturbs the packets that it sends: not at all, or by
+# loss, delay, another order, duplicates or a combination of them
 path() {
 	local what
 	one_of "" "" "loss 1%" "loss 4%" "delay 5ms reorder 25% 50%" "delay 2ms 1ms" "duplicate 2%" "delay 1ms loss 2% reorder 10%"
@@ -155,8 +156,8 @@ clean() {
 	esac
 }
 
-# ends PID: waits for the end of the process, and sets STATUS; kills the process if it does not
-# end
+# ends PID: ends the process, unless it has ended already: by TERM, and by KILL if it does not end
+# within ten seconds. Sets STATUS to the exit status, or to 124 if the process does not die.
 ends() {
 	local n LATE
 	STATUS=0

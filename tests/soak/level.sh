@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
-# Measures, between two rounds, which resources the machine uses. At this time only the lane "core"
-# (core.sh) has objects, and its traffic pauses. A leak grows from round to round. Memory that is
-# allocated once, or whose amount goes up and down, is no leak.
+# Measures, between two rounds, which resources the machine uses; also before the first round and
+# after the last. Between two rounds only the lane "core" (core.sh) has objects, and its traffic
+# pauses. A leak grows from round to round. Memory that is allocated once, or whose amount goes up
+# and down, is no leak.
 
 # The slab caches whose objects are counted. The kernel's count includes freed objects in the
 # processors' lists and in KASAN's quarantine; writing to "shrink" removes them first.
@@ -19,8 +20,9 @@ caches() {
 	done
 } 2>/dev/null
 
-# sockets: counts the TCP sockets of all namespaces, except sockets in the state TIME-WAIT, which
-# belong to no process
+# sockets: prints, for all namespaces together, the number of TCP sockets (except sockets in the
+# state TIME-WAIT, which belong to no process), how many of them are orphans, and how many pages of
+# memory TCP uses
 sockets() {
 	awk '/^TCP:/ { for (i = 2; i < NF; i += 2) if ($i == "alloc" || $i == "mem" || $i == "orphan") print "tcp:" $i, $(i + 1) }' /proc/net/sockstat
 }
@@ -61,9 +63,9 @@ measure() {
 }
 
 # more BEFORE AFTER: prints each kind of object whose number is larger in the file AFTER than in the
-# file BEFORE, which was measured before the first link was made. Leaves out memory, processes,
-# files and all slab caches except TCP and TCPv6, because the kernel keeps some of these objects,
-# for instance for NFS; growth() checks all values.
+# file BEFORE, which was measured before the first link was made. Leaves out memory, also TCP's,
+# processes, files and all slab caches except TCP and TCPv6, because the kernel keeps some of these
+# objects, for instance for NFS; growth() checks all values.
 more() {
 	awk '
 		FNR == NR { was[$1] = $2 }

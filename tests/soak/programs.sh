@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
-# Runs programs between the hosts of a lane (soak.sh explains the lanes). Programs of short() end by
+# Runs programs between the hosts of a lane (soak.sh explains the lanes). Clients of short() end by
 # themselves, and must end without an error. Programs of endless() run until an event or the test
 # ends them. A server's output is in $WORK/server, a client's output in $WORK/client.
 
@@ -15,7 +15,7 @@ address() {
 }
 
 # KIND_commands, for each kind of program: sets SERVER, PORT and CLIENT. The arguments are further
-# options of both programs.
+# options of both programs, but of iwt_conn only of the client.
 rping_commands() {
 	number 1 64000
 	PORT=7174
@@ -53,7 +53,8 @@ serving() {
 	return 1
 }
 
-# short KIND 4|6: runs a program that must end without an error
+# short KIND 4|6: runs a client, which must end without an error (see well() in lib/pair.sh), and
+# its server. The servers of iwt_conn must run until this function ends them.
 short() {
 	local status=0 kind=$1
 	address "$2" B

@@ -9,12 +9,13 @@
 # In each round several lanes, each with its own kind of test, run at the same time: "strict"
 # (strict.sh), "chaos1" and "chaos2" (chaos.sh), "links" (links.sh) and "core" (core.sh). The
 # traffic of the lane "core" continues through all rounds. Between two rounds this traffic pauses,
-# and level.sh measures the resources in use. After some rounds the module is reloaded. If a lane
-# fails, the end of its log is printed.
+# and level.sh measures the resources in use. After the first round, and after some later rounds,
+# the module is reloaded. If a lane fails, the end of its log is printed.
 #
-# --time: duration (120); --seed: seed of the random choices; --first: number of the first round, to
-# repeat a round; --lanes: the lanes to run (all), where the traffic of "core" always runs;
-# --levels: prints all measurements.
+# --time: seconds after which no further round begins (120); --seed: seed of the random choices;
+# --first: number of the first round, to repeat a round; --lanes: the lanes to run (all), where the
+# traffic of "core" always runs; --levels: prints the measurements of each round but the first, if
+# there are at least four.
 here=$(dirname "$(realpath "$0")")
 TIME=120 SEED=$RANDOM ROUND=1 LANES="strict chaos1 chaos2 links core" LEVELS=
 while [ $# -gt 0 ]; do
@@ -41,7 +42,8 @@ done
 read -ra LANES <<<"$LANES"
 SOAK=$TMP LANE=main WORK=$TMP
 
-# lane NAME: runs one round of the lane, in its own process; then removes what is left
+# lane NAME: runs one round of the lane; then, except in the lane "core", removes what is left. The
+# caller starts this function in a process of its own.
 lane() {
 	local n=$ROUND
 	LANE=$1 WORK=$SOAK/$1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
-# The lane "strict": makes connections one after another. Settings change between two connections,
-# and the paths lose and reorder packets. No event removes a link, so every connection must end
-# without an error.
+# The lane "strict": makes connections one after another. Before each connection, settings may
+# change, and the paths may begin or cease to disturb packets. No event removes a link, so every
+# connection must end without an error.
 
 strict_round() {
 	local n kind
