@@ -3,7 +3,7 @@
 # Functions for scripts that run in two connected machines, possibly of different architectures
 # (tests/vm/two). Both machines run the same script; its first argument, "a" or "b", is the side of
 # the machine. On side b, hosts_serve() executes the commands that side a sends, until side a sends
-# "end". On both sides the name of the link is iwt0.
+# "end". hosts_links() makes a link with the name iwt0 on both sides.
 
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/lib/ktap.sh

@@ -86,8 +86,8 @@ same_as_target() {
 reset() { cook here reset && busywait 60 live; }
 lost() { lost_for "$1" && busywait 90 live; }
 
-# speed SED-SCRIPT: measures the speed with the page's target and host, changed by SED-SCRIPT (for
-# TCP)
+# speed SED-SCRIPT: measures the speed with the page's commands for target and host, changed by
+# SED-SCRIPT: for TCP it replaces "rdma" by "tcp", for RDMA it changes nothing
 speed() {
 	cook here target "$1" && connect "" "$1" && disk_speed $DISK && disconnect && cook here target-end
 }

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Runs the tests of rdma-core (pyverbs) of the installed version. All tests must pass, except the
-# tests in the table pyverbs.tsv, which also has the reasons. Most tests connect two queue pairs by
+# Runs the tests of rdma-core (pyverbs) of the installed version, except those of other drivers. All
+# tests must pass, except the tests in the table pyverbs.tsv, which also has the reasons. Most tests
+# connect two queue pairs by
 # ibv_modify_qp() with the number of the other queue pair, as for InfiniBand. For these tests rtr.so
 # connects the queue pairs over TCP.
 #

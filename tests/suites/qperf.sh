@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # qperf: the tests of Documentation/applications/qperf.rst. Two of the tests compare the results
 # of atomic operations. The other tests compare nothing; the library regions.so saves the memory of
-# both ends, and after the tests of bandwidth the suite compares the last message.
+# both ends, and after the tests of bandwidth in one direction the suite compares the last message.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/meet.sh
 . "$here/meet.sh"
