@@ -2,8 +2,9 @@
 # shellcheck shell=bash disable=SC2153 # CONF is a variable of iw_tcp-link
 # iw_tcp-link status: prints one line for each finding about this host; see iw_tcp-link(8). The
 # program iw_tcp-link sources this file. A user without privileges may run "iw_tcp-link status". A
-# missing tool is no fault: the finding that needs the tool is "unknown". Nothing on the host is
-# changed, except that settings_now makes a directory in configfs for a moment.
+# missing tool is no fault: the finding that needs the tool is "unknown" (without systemctl, there
+# is no finding about units). Nothing on the host is changed, except that settings_now makes a
+# directory in configfs for a moment.
 PATH=$PATH:/usr/sbin:/sbin
 IB=/sys/class/infiniband
 FAULTS=0
@@ -329,7 +330,9 @@ has_socket() {
 # same_namespace PID: is the process in our network namespace? Fails if this is not known
 same_namespace() { [ "$(readlink "/proc/${1:-none}/ns/net" 2>/dev/null)" = "$(readlink /proc/self/ns/net)" ]; }
 
-# listener LINK LINE: reports on the listener that LINE of "rdma resource show cm_id" describes
+# listener LINK LINE: reports on the listener that LINE of "rdma resource show cm_id" describes.
+# Prints nothing if no socket listens at its port here, and the listener's process is in another
+# network namespace.
 listener() {
 	local link=$1 address who pid=''
 	[[ $2 =~ src-addr\ ([^ ]+) ]] || return 0

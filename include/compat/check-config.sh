@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# check-config.sh KDIR: if the module cannot be built for the kernel in KDIR, prints a line for each
-# reason, and fails. If the kernel is newer than the tested kernels, prints a warning.
+# check-config.sh KDIR: if the module cannot be built for the kernel in KDIR, prints why, and fails:
+# either the first reason that makes further checks useless, or a line for each missing part. If the
+# kernel is newer than the tested kernels, prints a warning.
 # check-config.sh KDIR --failed: call this after a failed build for the kernel in KDIR. Prints with
 # which kernels the module was tested.
 kdir=$1

@@ -5,7 +5,8 @@
 #
 # Kbuild.include calls this script. The kernel's Makefile exports the compiler
 # and its flags. The result is stored in the file CACHE, and used again until
-# the compiler, its flags, the kernel's configuration or a snippet changes.
+# the compiler, its flags, the kernel's version or configuration, a snippet or
+# this script changes.
 
 cache=$1
 dir=$(cd "$(dirname "$0")" && pwd)
