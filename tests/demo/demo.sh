@@ -208,8 +208,9 @@ nfs_row() {
 positive() { awk -v n="${1:-0}" 'BEGIN { exit !(n ~ /^[0-9.]+$/ && n > 0) }'; }
 
 # unlucky: did the last run fail for a reason that does not count, so that it must be repeated?
-# There are two such reasons. If perftest cannot measure the frequency of the processor, it prints 0
-# or "Can't produce a report". And if the server begins to listen too late, the client is rejected.
+# There are two such reasons. If perftest cannot measure the frequency of the processor, it prints
+# "Can't produce a report" (or 0, and then perftest() repeats the run, too). And if the server
+# begins to listen too late, the client is rejected.
 unlucky() { grep -Eq "Can't produce a report|EVENT_REJECTED" "$tmp/client"; }
 
 # perftest TOOL WHAT UNIT COLUMN OPTION...: runs the program TOOL of perftest, and adds a row to the

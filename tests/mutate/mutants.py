@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Finds small faults that can be made in a C file. Each fault changes one operator, constant,
-condition, flag or barrier, or removes one statement.
+condition, flag, barrier, returned value or cell of a table, or removes one statement.
 
 The functions do not parse C, but split the file into tokens. A change keeps parentheses balanced.
 A change may not compile; then run.py does not count it. The functions leave these parts of the

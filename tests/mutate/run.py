@@ -10,7 +10,8 @@ Makes one small fault in the driver at a time (mutants.py), and runs quick tests
 if they contain all the files, else quick.sh in the laboratory uml. If no test notices a fault, the
 fault has survived. Then either a test is missing, or the fault does not change what the driver
 does. In the second case add the fault and the reason to the file "equivalent". Prints TAP, a line
-for each fault. Fails if a fault survived.
+for each fault that compiles. Fails if a fault survived, if no fault was tested, or if the tests
+fail without a fault.
 
 A test that only becomes slow does not notice a fault. So if a wait times out, the tests run again
 with three times the time limits. If a wait times out again, the fault counts as "timed out", not as

@@ -3,7 +3,7 @@
 # The stages of the test of packages (tests/packages/run); each stage is one boot of the machine.
 # iw_tcp@.service makes the link of interface A. Interface B is in another network namespace, which
 # stands for another host. The emulator connects both interfaces. The commands of the documents run
-# unchanged, except for the name of the interface.
+# unchanged, except for names of interfaces, addresses and paths that differ in this machine.
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 PAYLOAD=/payload
 STATE=/var/lib/packages-test
@@ -46,7 +46,8 @@ module_version() { modinfo -F version iw_tcp; }
 is() { [ "$1" = "$2" ] || { echo "is '$1', not '$2'"; return 1; }; }
 none() { local found; found=$("$@"); [ -z "$found" ] || { echo "$found"; return 1; }; }
 
-# files_now: lists the files of the machine, except files that running programs write
+# files_now: lists the files of the machine, except in the directories in which running programs
+# write
 files_now() {
 	find / -xdev \( -path /payload -o -path /tmp -o -path /var/log -o -path /var/cache -o -path /var/tmp \
 		-o -path /var/lib/nfs -o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/lib/systemd -o -path $STATE \

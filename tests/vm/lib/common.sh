@@ -54,7 +54,7 @@ pin() {
 }
 
 # prune NAME KEEP: removes the artefacts NAME-HASH that were not used for two days. Never removes
-# the directory KEEP.
+# the directory KEEP, or a directory that a process has locked (pin).
 prune() {
 	local dir fd
 	for dir in "$CACHE/$1"-????????????; do

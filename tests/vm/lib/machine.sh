@@ -150,6 +150,7 @@ bad_messages() {
 }
 
 # tell_first DIR: prints the first message that fails the run, with registers, code and call trace
+# (at most 200 lines)
 tell_first() {
 	messages "$1" | awk -v pattern="$GATE_PATTERN" -v spared="$SPARED" '
 		!begun && $0 ~ pattern && $0 !~ spared { begun = 1 }

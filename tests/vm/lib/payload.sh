@@ -3,7 +3,8 @@
 # Packs the files of one run into an archive, which is the machine's third disk.
 
 # payload_place STAGE SCRIPT: prints the path that SCRIPT will have in the machine. Copies SCRIPT
-# into STAGE, unless SCRIPT is below tests/, because payload_pack copies the whole directory tests/.
+# into STAGE, unless SCRIPT is below tests/, because payload_pack copies the directory tests/ (but
+# of tests/vm only gate-test/).
 payload_place() {
 	local stage=$1 script
 	script=$(realpath "$2")
