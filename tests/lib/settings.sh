@@ -19,10 +19,10 @@ set_link() { echo "$3" >"$SETTINGS/$1/$2"; }
 set_links() { set_link "$DEV_A" "$@" && set_link "$DEV_B" "$@"; }
 
 # may_zerocopy: does the driver support zero copy on this kernel?
-may_zerocopy() { [ ! -e /sys/kernel/realtime ] && has_feature ZEROCOPY; }
+may_zerocopy() { ! is_realtime && has_feature ZEROCOPY; }
 
 # may_poll: does the driver support the setting polling on this kernel?
-may_poll() { [ ! -e /sys/kernel/realtime ] && has_feature POLLING; }
+may_poll() { ! is_realtime && has_feature POLLING; }
 
 # with_zerocopy COMMAND...: turns zero copy on and CRC off on both links, and runs COMMAND; does not
 # restore these settings. If the driver does not support zero copy, only reports a skip

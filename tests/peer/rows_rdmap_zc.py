@@ -50,7 +50,7 @@ def prepare(t, zerocopy="always", **how):
     "data" are random octets at the beginning of the memory."""
     if t.place.interface == "lo" or not t.place.lossless or t.place.path != "direct":
         raise Skip("needs a direct link without losses that is not the loopback interface")
-    if os.path.exists("/sys/kernel/realtime"):
+    if os.path.exists("/sys/kernel/realtime") or "PREEMPT_RT" in os.uname().version:
         raise Skip("not with PREEMPT_RT")
     t.setting("crc", "off")
     t.setting("zerocopy", zerocopy)

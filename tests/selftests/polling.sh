@@ -8,7 +8,7 @@ begin iwt_bench iwt_polling rdma
 only_iw_tcp "a setting of iw_tcp"
 only_with POLLING
 want_settings
-[ ! -e /sys/kernel/realtime ] || skip_all "with PREEMPT_RT nobody polls"
+! is_realtime || skip_all "with PREEMPT_RT nobody polls"
 [ "$(nproc)" -gt 1 ] || skip_all "with one processor nobody polls"
 last=$(($(nproc) - 1)) port=18750 checkers=
 [ ! -e /sys/kernel/debug/kmemleak ] || checkers=yes

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin ib_write_bw
-if [ ! -e /sys/kernel/realtime ]; then
+if ! is_realtime; then
 	skip "real time threads" "this kernel has no PREEMPT_RT"
 	ktap_finish
 fi

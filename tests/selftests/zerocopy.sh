@@ -11,7 +11,7 @@ begin iwt_verify rdma
 only_iw_tcp "zero copy of iw_tcp"
 only_with ZEROCOPY
 want_settings
-[ ! -e /sys/kernel/realtime ] || skip_all "not with PREEMPT_RT"
+! is_realtime || skip_all "not with PREEMPT_RT"
 params=/sys/module/iw_tcp/parameters
 short=(--max-size 300000 --rounds 1 --no-neg --no-events --no-wr)
 

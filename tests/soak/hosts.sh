@@ -124,7 +124,7 @@ setting() {
 	esac
 	value=$PICK
 	if [ "$name" = crc ] && [ -n "${2:-}" ] && at_odds "$value" "$2"; then value=on; fi
-	[ "$name" != zerocopy ] || [ ! -e /sys/kernel/realtime ] || value=off
+	[ "$name" != zerocopy ] || ! is_realtime || value=off
 	note "$1 $name $value"
 	# the link may be deleted at this moment
 	{ echo "$value" >"$SETTINGS/$1/$name"; } 2>/dev/null || ! rdma_exists "$1" || complain "$1 $name $value is refused"
