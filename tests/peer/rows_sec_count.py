@@ -17,7 +17,7 @@ from ulp import LOC_PROT_ERR, SUCCESS
 # the bound for the half-open connections of a listener is at least this number
 LEAST_BOUND = 128
 
-# counters that errors of the peer or of the program increase
+# counters of connections, of errors of the peer, and of errors of the program
 ERRORS = ("rx_crc_err", "rx_proto_err", "rx_access_err", "term_tx", "term_rx", "cq_overrun", "conn_active",
           "conn_passive", "conn_rejected", "conn_failed", "conn_timeout", "conn_retry_rev1", "conn_evicted", "mpa_bad")
 

@@ -294,8 +294,8 @@ def lengths_of_fpdus(t):
         for size in range(header):
             if opcode not in (fpdu.WRITE, fpdu.SEND) and size not in (0, 1, 2, header - 1):
                 continue
-            # the Terminate can include only the DDP Segment Length, because the header is
-            # incomplete
+            # the Terminate can include only the DDP Segment Length (or nothing, if the length is
+            # 0), because the header is incomplete
             refused(t, (1, 0, 0), lambda c, o=opcode, n=size: short(o)[:n], ulp,
                     hdr=(0x80, struct.pack(">H", size)) if size else (0, b""))
 

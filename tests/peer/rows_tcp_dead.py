@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-The path loses all packets for ten seconds, and then works again. The tests check that no message is
-lost, in every state of an endpoint (proto/cmfsm.c) and of a queue pair (proto/qpfsm.c), and in both
-roles. The peer uses the TCP of tcp.py.
+The path loses all packets for ten seconds, and then works again. In the states of startup, the tests
+check that the connection is made, or that its reject arrives. In the later states of an endpoint
+(proto/cmfsm.c) and of a queue pair (proto/qpfsm.c), and in both roles, they check that no message is
+lost. The peer uses the TCP of tcp.py.
 """
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -7,7 +7,7 @@ stream.py FILE.pcap...	checks every MPA connection in captures
 
 Rules checks the DDP Segments of one direction. Flow (pcap.py) reassembles the stream of one
 direction. Connection divides the streams of both directions into startup frames and segments. A
-problem is a text that begins with the name of the violated row (rows.tsv).
+problem is a text; if a rule is violated, it begins with the name of the row (rows.tsv).
 """
 import collections
 import struct

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """
 Sends streams of random messages in random segments (tcp.py, cuts.py), and compares the memory and
-the completions of the process on the device's side with a model (messages.py). Reports in TAP.
+the completions of the process on the device's side with a model (messages.py). With --echo, every
+second stream goes to a server in the kernel, whose answers are compared instead. Reports in TAP.
 
-The same seed and the same number of a stream always produce the same stream. "--seed S --first N
+The same seed and the same number of a stream always produce the same messages and segments; only
+the losses, the peer's window and its retransmissions depend on the timing, too. "--seed S --first N
 --streams 1" repeats the stream with the number N.
 """
 import argparse
@@ -40,7 +42,7 @@ REGIONS = {SMALL: 16 << 10, LARGE: 128 << 10}
 
 class Stream:
     """One connection, from its startup to its end. seed and index, the number of the stream,
-    determine all random choices."""
+    determine the sequences of random choices."""
 
     def __init__(self, worker, seed, index):
         self.worker, self.case, self.ulp = worker, worker.case, worker.ulp
@@ -274,7 +276,7 @@ class Stream:
 
     def finish(self):
         """Ends the connection in the random way "end", and checks that the device flushes all work
-        requests."""
+        requests, except a receive that completes with another error (first)."""
         left = self.rng.randint(1, 3)
         self.conn.recv(n=left, wr=900, sge="%d:0:400" % self.memory.buffers.number)
         getattr(self, "end_" + self.end)()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """monitor.py PID LOG: copies a laboratory's output from standard input to standard output and to
-the file LOG. Lines "#| ..." are written only to LOG. Lines with figures get an additional field:
+the file LOG. Lines "#| ..." are written only to LOG, and, except "#| env", get an additional field:
 the percentage of this machine's processor time that processes other than PID and its descendants
-have used since the previous line with a figure."""
+have used since the previous line with this field."""
 import os
 import sys
 import time

@@ -10,7 +10,7 @@ Each completion that is not removed must be polled once, in order. No completion
 the queue has room. Memory is sequentially consistent in this model: in the real code, the index
 is stored with release and loaded with acquire semantics, and everything else happens under locks.
 A model that finds no fault proves little. So the model also runs with steps left out or changed,
-and must then find a fault.
+and must then find a fault (except where the kernel is never told, which only costs room).
 """
 import sys
 
