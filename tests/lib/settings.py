@@ -57,7 +57,8 @@ def models(off):
     return {"crc": word(CRC), "markers": flag, "rdmac_permissive": flag, "large_fpdus": flag,
             "mpa_revision": bounded(8, lambda n: 1 <= n <= 2), "keepidle": bounded(16, lambda n: n <= 32767),
             "user_timeout": bounded(16, lambda n: n <= 32767), "tos": bounded(8, lambda n: not n & 3, errno.EINVAL),
-            "zerocopy": possible("zerocopy", zerocopy), "polling": possible("polling", flag)}
+            "zerocopy": possible("zerocopy", zerocopy), "polling": possible("polling", flag),
+            "direct_port": bounded(16, lambda n: True)}
 
 
 def guess(rnd):

@@ -55,6 +55,12 @@ for word in keepidle user_timeout; do
 		check "$word says $seconds" is $DEV_A $word $seconds
 	done
 done
+check "direct_port is 0" is $DEV_A direct_port 0
+for word in 65535 64791 0; do
+	check "direct_port: $word" set_link $DEV_A direct_port $word
+	check "direct_port says $word" is $DEV_A direct_port $word
+done
+REFUSAL="out of range" refuse "refused: direct_port 65536" set_link $DEV_A direct_port 65536
 check "tos is 0" is $DEV_A tos 0
 for word in 252 0x28; do check "tos: $word" set_link $DEV_A tos $word; done
 check "tos says 40" is $DEV_A tos 40
@@ -79,7 +85,7 @@ params=/sys/module/iw_tcp/parameters
 set_param() { echo "$2" >"$params/$1"; }
 param_is() { [ "$(cat "$params/$1")" = "$2" ]; }
 new_link() { link_del "$NS_A" "$DEV_A" && link_add "$NS_A" "$DEV_A" "$IF_A" && settings_begin; }
-declare -A former=() other=([crc]=required [mpa_revision]=1 [keepidle]=7 [user_timeout]=9 [tos]=40 [zerocopy]=auto [polling]=off)
+declare -A former=() other=([crc]=required [mpa_revision]=1 [keepidle]=7 [user_timeout]=9 [tos]=40 [zerocopy]=auto [polling]=off [direct_port]=4791)
 may_zerocopy || other[zerocopy]=off
 for word in "${!other[@]}"; do
 	former[$word]=$(cat "$params/$word")

@@ -48,6 +48,7 @@ int main(void)
 	test_sock_cursor();
 	test_mpa_frame();
 	test_mpa_terms();
+	test_direct();
 	test_ddp();
 	test_rdmap();
 	test_atomic();

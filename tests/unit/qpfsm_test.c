@@ -5,11 +5,11 @@
 
 #define ACTIONS	(IWT_QA_FLUSH | IWT_QA_SEND_TERM | IWT_QA_CLOSE | \
 		 IWT_QA_ABORT | IWT_QA_REPORT | IWT_QA_REFUSE | \
-		 IWT_QA_SEAL | IWT_QA_GRACE | IWT_QA_DRAINED)
+		 IWT_QA_SEAL | IWT_QA_GRACE | IWT_QA_DRAINED | IWT_QA_WATCH)
 
 static bool conn_gone(enum iwt_qp_event e)
 {
-	return e == IWT_QE_LOST || e == IWT_QE_DETACH;
+	return e == IWT_QE_LOST || e == IWT_QE_PEER_GONE || e == IWT_QE_DETACH;
 }
 
 static bool sends(enum iwt_qp_state s)
@@ -46,7 +46,13 @@ static void check_cell(enum iwt_qp_state s, enum iwt_qp_event e)
 		CHECK(!(step.actions & (IWT_QA_SEND_TERM | IWT_QA_CLOSE |
 					IWT_QA_ABORT)));
 	if (conn_gone(e))
-		CHECK(step.next == IWT_QP_IDLE || step.next == IWT_QP_ERROR);
+		CHECK(step.next == IWT_QP_IDLE || step.next == IWT_QP_ERROR ||
+		      step.next == IWT_QP_GONE);
+	/* Only a direct connection ends without an error, and the next post must fail. */
+	if (enters && step.next == IWT_QP_GONE) {
+		CHECK_EQ(e, IWT_QE_PEER_GONE);
+		CHECK_EQ(step.actions, IWT_QA_WATCH);
+	}
 	if (step.next == IWT_QP_RTS && enters) {
 		CHECK_EQ(s, IWT_QP_IDLE);
 		CHECK_EQ(e, IWT_QE_ATTACH);
@@ -108,10 +114,10 @@ static struct iwt_qp_step asked(enum iwt_qp_state s, enum iwt_qp_event e)
 	if (e == IWT_QE_TO_IDLE) {
 		if (s == IWT_QP_IDLE)
 			return to(s, 0);
-		return s == IWT_QP_ERROR ? to(IWT_QP_IDLE, IWT_QA_FLUSH) :
-					   refused(s);
+		return s == IWT_QP_ERROR || s == IWT_QP_GONE ?
+		       to(IWT_QP_IDLE, IWT_QA_FLUSH) : refused(s);
 	}
-	if (s == IWT_QP_IDLE)
+	if (s == IWT_QP_IDLE || s == IWT_QP_GONE)
 		return refused(s);
 	/* a repeated close in CLOSING reports at once that all work is done */
 	if (!takes)
@@ -126,7 +132,7 @@ static struct iwt_qp_step asked(enum iwt_qp_state s, enum iwt_qp_event e)
 /* Errors, at this end or at the peer. */
 static struct iwt_qp_step failed(enum iwt_qp_state s, enum iwt_qp_event e)
 {
-	if (s == IWT_QP_ERROR)
+	if (s == IWT_QP_ERROR || (s == IWT_QP_GONE && e == IWT_QE_TERM_RECEIVED))
 		return to(s, 0);
 	if (e == IWT_QE_TERM_RECEIVED) {
 		if (s == IWT_QP_IDLE)
@@ -141,7 +147,7 @@ static struct iwt_qp_step failed(enum iwt_qp_state s, enum iwt_qp_event e)
 	/* After our FIN no Terminate can be sent. */
 	if (s == IWT_QP_CLOSING)
 		return to(IWT_QP_ERROR, IWT_QA_FLUSH | IWT_QA_ABORT);
-	return s == IWT_QP_IDLE ? to(IWT_QP_ERROR, IWT_QA_FLUSH) : to(s, 0);
+	return s == IWT_QP_IDLE || s == IWT_QP_GONE ? to(IWT_QP_ERROR, IWT_QA_FLUSH) : to(s, 0);
 }
 
 /* Events from the connection. */
@@ -164,8 +170,10 @@ static struct iwt_qp_step connection(enum iwt_qp_state s, enum iwt_qp_event e)
 	default:
 		break;
 	}
-	if (s == IWT_QP_IDLE || (s == IWT_QP_ERROR && e == IWT_QE_LOST))
+	if (s == IWT_QP_IDLE || s == IWT_QP_GONE || (s == IWT_QP_ERROR && e != IWT_QE_DETACH))
 		return to(s, 0);
+	if (e == IWT_QE_PEER_GONE && (s == IWT_QP_RTS || s == IWT_QP_HALF))
+		return to(IWT_QP_GONE, IWT_QA_WATCH);
 	return to(IWT_QP_ERROR, IWT_QA_FLUSH);
 }
 

@@ -31,6 +31,7 @@ void test_cursor(void);
 void test_sock_cursor(void);
 void test_mpa_frame(void);
 void test_mpa_terms(void);
+void test_direct(void);
 void test_ddp(void);
 void test_rdmap(void);
 void test_atomic(void);

@@ -112,18 +112,6 @@ static int attach_and_reply(struct iwt_ep *ep, const void *pd, u16 pd_len)
 	return iwt_ep_accept_reply(ep, &rep, pd, pd_len);
 }
 
-/*
- * If a process accepts, make this process the owner of the socket. Return: false if the peer has
- * sent bytes after the Request; true otherwise, also for a kernel consumer.
- */
-static bool take_over(struct iwt_ep *ep)
-	__must_hold(&ep->lock)
-{
-	const struct iwt_sock_owner owner = { .memcg = ep->qp->memcg, .uid = ep->qp->uid };
-
-	return !ep->qp->user || iwt_sock_set_owner(ep->sock, &owner);
-}
-
 static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
 			 const struct iw_cm_conn_param *param)
 	__must_hold(&ep->lock)
@@ -146,7 +134,7 @@ static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
 		return -EINVAL;
 	}
 	iwt_ep_take_qp(ep, qp);
-	if (!take_over(ep)) {
+	if (!iwt_ep_set_owner(ep)) {
 		/* bytes have arrived since the call of iwt_ep_early() */
 		iwt_ep_let_go_qp(ep);
 		iwt_ep_step(ep, IWT_CME_BAD, -EPROTO);

@@ -108,6 +108,30 @@ void iwt_ep_read_addrs(struct iwt_ep *ep)
 }
 
 /**
+ * iwt_ep_dial_to() - begin a TCP connection to an address
+ * @ep: endpoint of an initiator, locked, with its queue pair and without a socket
+ * @net: namespace of the socket
+ * @addr: addresses and options; this function sets the owner, and may change the local port
+ *
+ * Process context, sleeps for memory.
+ *
+ * Return: 0, or -errno; after an error the endpoint has no socket.
+ */
+int iwt_ep_dial_to(struct iwt_ep *ep, struct net *net, struct iwt_sock_addr *addr)
+{
+	const struct iwt_sock_owner owner = { .memcg = ep->qp->memcg, .uid = ep->qp->uid };
+	u16 port = get_port(&addr->local);
+
+	lockdep_assert_held(&ep->lock);
+	/* not the calling task: a worker may call this function */
+	addr->owner = ep->qp->user ? &owner : NULL;
+	if (!port)
+		take_late(addr, 0);
+	return port_is_free_choice(net, port) ? connect_from_wish(ep, net, addr) :
+						connect_from(ep, net, addr);
+}
+
+/**
  * iwt_ep_dial() - begin a TCP connection
  * @ep: endpoint of an initiator, locked, with its queue pair and without a socket
  * @id: iw_cm_id of the connection; the driver uses the mapped addresses in it
@@ -120,18 +144,14 @@ void iwt_ep_read_addrs(struct iwt_ep *ep)
  */
 int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 {
-	const struct iwt_sock_owner owner = { .memcg = ep->qp->memcg, .uid = ep->qp->uid };
 	u8 tos = READ_ONCE(ep->dev->conf.tos);
 	struct iwt_sock_addr addr = {
 		.local		= id->m_local_addr,
 		.remote		= id->m_remote_addr,
-		/* not the calling task: try_plain() calls this function in a worker */
-		.owner		= ep->qp->user ? &owner : NULL,
 		.tos		= id->tos_set ? id->tos : tos,
 		.tos_set	= id->tos_set || tos,
 	};
 	struct net *net = iwt_caller_net(id);
-	u16 port;
 
 	lockdep_assert_held(&ep->lock);
 	if (!net)
@@ -143,10 +163,5 @@ int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 	     addr.local.ss_family != AF_INET6))
 		return -EAFNOSUPPORT;
 	addr.ifindex = iwt_addr_ifindex(ep->dev, &addr.local, &addr.remote);
-	port = get_port(&addr.local);
-	if (!port)
-		take_late(&addr, 0);
-	return port_is_free_choice(net, port) ?
-	       connect_from_wish(ep, net, &addr) :
-	       connect_from(ep, net, &addr);
+	return iwt_ep_dial_to(ep, net, &addr);
 }

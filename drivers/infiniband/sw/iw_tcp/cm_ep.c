@@ -34,6 +34,8 @@ static void free_ep(struct kref *ref)
 {
 	struct iwt_ep *ep = container_of(ref, struct iwt_ep, ref);
 
+	if (ep->direct)
+		ep->direct->ops->put(ep->direct);
 	kfree(ep->frame);
 	kfree(ep);
 }
@@ -274,6 +276,7 @@ bool iwt_ep_let_go_qp(struct iwt_ep *ep)
 	hlist_del_init(&ep->of_qp);
 	ep->qp = NULL;
 	xa_unlock(&eps);
+	wake_up_all(&ep_gone);
 	iwt_qp_put(qp);
 	return cut;
 }
@@ -288,6 +291,8 @@ static void count_step(struct iwt_ep *ep, enum iwt_cm_event event, u32 acts,
 	if (acts & IWT_CMA_UP_REPLY) {
 		if (!status)
 			iwt_count(ep->dev, IWT_C_CONN_ACTIVE);
+		else if (ep->direct)
+			;	/* cm_direct.c tries again, and counts the attempts */
 		else if (event == IWT_CME_REFUSED)
 			iwt_count(ep->dev, IWT_C_CONN_REJECTED);
 		else
@@ -481,6 +486,19 @@ void iwt_ep_abort_qp(struct iwt_qp *qp)
 	hlist_for_each_entry(ep, &qp->eps, of_qp)
 		iwt_ep_raise(ep, IWT_EP_ABORT_WANTED);
 	xa_unlock(&eps);
+}
+
+/**
+ * iwt_ep_end_qp() - abort the endpoints of a queue pair, and wait until they have left it
+ * @qp: queue pair, to which no endpoint is added
+ *
+ * Sleeps; no peer can delay the end. The caller must not hold a lock that the work of an endpoint
+ * takes.
+ */
+void iwt_ep_end_qp(struct iwt_qp *qp)
+{
+	iwt_ep_abort_qp(qp);
+	wait_event(ep_gone, hlist_empty(&qp->eps));
 }
 
 /* Request the end of all endpoints of @dev, or of all devices if @dev is NULL; does not wait. */

@@ -5,6 +5,7 @@
  *	cm.c		operations of iw_cm
  *	cm_listen.c	listeners, and their sockets
  *	cm_delayed.c	delayed startup on a socket that a process created
+ *	cm_direct.c	direct connections, without rdma_cm
  *	cm_work.c	the work of an endpoint
  *	cm_mpa.c	startup frames
  *	cm_upcall.c	events for iw_cm
@@ -41,7 +42,8 @@
  * one reference each. An endpoint that is not CLOSED owns its socket. An endpoint holds a
  * reference to its queue pair from connect or accept until the endpoint drops the queue pair, and
  * a reference to the iw_cm_id from connect or accept until the last event has been delivered. An
- * endpoint of delayed startup has no iw_cm_id, so its events are not reported.
+ * endpoint of delayed startup has no iw_cm_id, so its events are not reported. An endpoint of a
+ * direct connection has a struct iwt_direct instead, to which its events are reported.
  *
  * The provider_data of a CONNECT_REQUEST event is the number of the endpoint (ep->id), not a
  * pointer to the endpoint: iw_cm may forget a Request without notifying the driver. So the
@@ -57,6 +59,7 @@
 #include <linux/workqueue.h>
 
 #include "proto/cmfsm.h"
+#include "proto/direct.h"
 #include "proto/mpa.h"
 #include "qp.h"
 #include "sock.h"
@@ -116,6 +119,28 @@ enum iwt_ep_bit {
 	IWT_EP_EXPIRED,		/* ep->timer has run */
 };
 
+struct iwt_ep;
+struct iwt_direct;
+
+/**
+ * struct iwt_direct_ops - what endpoints report to direct connections
+ * @request: a Request has arrived; the function accepts or refuses it
+ * @reply: the startup of an initiator has ended, with status 0 or -errno
+ * @put: drop a reference; any context
+ *
+ * The work of the endpoint calls @request and @reply, without a lock.
+ */
+struct iwt_direct_ops {
+	void (*request)(struct iwt_ep *ep);
+	void (*reply)(struct iwt_ep *ep, int status);
+	void (*put)(struct iwt_direct *direct);
+};
+
+/* A direct connection, as its endpoints know it. */
+struct iwt_direct {
+	const struct iwt_direct_ops *ops;
+};
+
 /**
  * struct iwt_listen - a listener on one device; listeners may share a listening socket
  * @ref: references: one until iwt_cm_destroy_listen(), and one of each endpoint that has neither
@@ -126,7 +151,9 @@ enum iwt_ep_bit {
  * @net: namespace; the rdma_cm_id of the listener keeps it alive
  * @retry: retries to bind the address and port
  * @dev: device
- * @cm_id: iw_cm_id of the listener, with a reference until iwt_cm_destroy_listen()
+ * @cm_id: iw_cm_id of the listener, with a reference until iwt_cm_destroy_listen(); NULL for
+ *	direct connections
+ * @direct: receives the Requests for direct connections, or NULL
  * @limit: maximum number of half-open endpoints
  * @lock: guards the members marked __guarded_by(&lock)
  * @dead: no Request is reported to iw_cm any more
@@ -144,6 +171,7 @@ struct iwt_listen {
 	struct delayed_work retry;
 	struct iwt_dev *dev;
 	struct iw_cm_id *cm_id;
+	const struct iwt_direct_ops *direct;
 	unsigned int limit;
 
 	spinlock_t lock;
@@ -179,6 +207,9 @@ struct iwt_listen {
  * @of_qp: entry in @qp->eps
  * @attached: @qp has been attached to @sock
  * @cm_id: iw_cm_id, or NULL; for an inbound connection, iwt_cm_accept() sets it
+ * @direct: direct connection, with a reference, or NULL
+ * @own: with @direct: the connection, as seen from this end
+ * @min_rnr_timer: with @direct: attribute of the queue pair
  * @listen: listener of an inbound connection, until the endpoint is accepted or ends
  * @half_open: entry in @listen->half_open until iw_cm has the Request, and again in the state
  *	LINGER
@@ -221,6 +252,9 @@ struct iwt_ep {
 	struct hlist_node of_qp;
 	bool attached __guarded_by(&lock);
 	struct iw_cm_id *cm_id;
+	struct iwt_direct *direct;
+	struct iwt_direct_end own __guarded_by(&lock);
+	u8 min_rnr_timer __guarded_by(&lock);
 	struct iwt_listen *listen;
 	struct list_head half_open;
 
@@ -262,6 +296,7 @@ void iwt_ep_abandon(struct iwt_ep *ep)
 void iwt_ep_finish(struct iwt_ep *ep);
 void iwt_ep_orphan(const struct iwt_listen *listen);
 void iwt_ep_abort_qp(struct iwt_qp *qp);
+void iwt_ep_end_qp(struct iwt_qp *qp);
 void iwt_ep_drain_dev(struct iwt_dev *dev);
 void iwt_ep_wait_all(void);
 void iwt_ep_leave_listen(struct iwt_ep *ep);
@@ -281,6 +316,14 @@ void iwt_ep_read_addrs(struct iwt_ep *ep)
 	__must_hold(&ep->lock);
 int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 	__must_hold(&ep->lock);
+int iwt_ep_dial_to(struct iwt_ep *ep, struct net *net, struct iwt_sock_addr *addr)
+	__must_hold(&ep->lock);
+
+/* cm_listen.c */
+int iwt_listen_open(struct iwt_dev *dev, struct net *net, const struct iwt_sock_addr *addr,
+		    unsigned int limit, const struct iwt_direct_ops *ops,
+		    struct iwt_listen **out);
+void iwt_listen_close(struct iwt_listen *l);
 
 /* cm_addr.c */
 void iwt_addr_unmap(struct sockaddr_storage *a);
@@ -313,6 +356,9 @@ void iwt_ep_look(struct iwt_ep *ep)
 int iwt_ep_early(struct iwt_ep *ep)
 	__must_hold(&ep->lock);
 int iwt_ep_build_request(struct iwt_ep *ep, const void *pd, u16 pd_len)
+	__must_hold(&ep->lock);
+/* Return: false if the peer has sent bytes after the Request. */
+bool iwt_ep_set_owner(struct iwt_ep *ep)
 	__must_hold(&ep->lock);
 int iwt_ep_attach_responder(struct iwt_ep *ep, struct iwt_mpa_frame *rep)
 	__must_hold(&ep->lock);

@@ -221,8 +221,15 @@ static bool is_missing(const struct iwt_dev *dev, const void *arg)
 static bool listen_is_settled(const struct iwt_port *port)
 	__must_hold(&port->lock)
 {
-	return !iwt_addr_on_all(&port->addr.local) ||
-	       !iwt_dev_any(is_missing, port);
+	const struct iwt_listen *l;
+
+	if (!iwt_addr_on_all(&port->addr.local))
+		return true;
+	/* rdma_cm does not know of a listener for direct connections */
+	list_for_each_entry(l, &port->listens, node)
+		if (l->direct)
+			return true;
+	return !iwt_dev_any(is_missing, port);
 }
 
 static void accept_later(struct iwt_port *port, unsigned int ms)
@@ -459,7 +466,7 @@ static bool may_wait(const struct iwt_listen *l)
 	return READ_ONCE(l->dev->coming) && iwt_addr_on_all(&l->addr.local);
 }
 
-static struct iwt_listen *alloc_listen(struct iw_cm_id *id, int backlog)
+static struct iwt_listen *alloc_listen(struct iwt_dev *dev, unsigned int limit)
 	__context_unsafe(/* no other processor can access the listener yet */)
 {
 	struct iwt_listen *l = kzalloc_obj(*l);
@@ -471,10 +478,47 @@ static struct iwt_listen *alloc_listen(struct iw_cm_id *id, int backlog)
 	init_completion(&l->idle);
 	INIT_LIST_HEAD(&l->half_open);
 	INIT_DELAYED_WORK(&l->retry, do_retry);
-	l->limit = clamp(backlog, IWT_HALF_OPEN_MIN, IWT_HALF_OPEN_MAX);
-	l->dev = to_iwt_dev(id->device);
-	l->cm_id = id;
+	l->limit = limit;
+	l->dev = dev;
 	return l;
+}
+
+/**
+ * iwt_listen_open() - listen for direct connections; process context, may sleep
+ * @dev: device
+ * @net: its namespace, which the caller keeps alive; later the listening socket does
+ * @addr: address and options
+ * @limit: maximum number of half-open connections
+ * @ops: receives the Requests
+ * @out: receives the listener
+ *
+ * Return: 0, an error of bind(2) or listen(2), or -ENOMEM.
+ */
+int iwt_listen_open(struct iwt_dev *dev, struct net *net, const struct iwt_sock_addr *addr,
+		    unsigned int limit, const struct iwt_direct_ops *ops, struct iwt_listen **out)
+{
+	struct iwt_listen *l = alloc_listen(dev, limit);
+	int err;
+
+	if (!l)
+		return -ENOMEM;
+	l->addr = *addr;
+	l->net = net;
+	l->direct = ops;
+	err = add_listen(l);
+	if (err)
+		iwt_listen_put(l);
+	else
+		*out = l;
+	return err;
+}
+
+/* End a listener of iwt_listen_open(). Process context; sleeps, but waits for no peer. */
+void iwt_listen_close(struct iwt_listen *l)
+{
+	remove_listen(l);
+	iwt_ep_orphan(l);
+	iwt_listen_put(l);
 }
 
 /**
@@ -500,11 +544,13 @@ int iwt_cm_create_listen(struct iw_cm_id *id, int backlog)
 		return err;
 	if (!iwt_dev_in(to_iwt_dev(id->device), net))
 		return iwt_addr_on_all(&addr.local) ? 0 : -EADDRNOTAVAIL;
-	l = alloc_listen(id, backlog);
+	l = alloc_listen(to_iwt_dev(id->device),
+			 clamp(backlog, IWT_HALF_OPEN_MIN, IWT_HALF_OPEN_MAX));
 	if (!l)
 		return -ENOMEM;
 	l->addr = addr;
 	l->net = net;
+	l->cm_id = id;
 	id->add_ref(id);
 	id->provider_data = l;
 

@@ -171,6 +171,44 @@ static int mpa_send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
 }
 
 /**
+ * iwt_ep_set_owner() - make the process that accepts the owner of the socket
+ * @ep: endpoint of a responder, locked, with its queue pair
+ *
+ * For a kernel consumer nothing changes. Process context, may sleep.
+ *
+ * Return: false if the peer has sent bytes after the Request; true otherwise.
+ */
+bool iwt_ep_set_owner(struct iwt_ep *ep)
+{
+	const struct iwt_sock_owner owner = { .memcg = ep->qp->memcg, .uid = ep->qp->uid };
+
+	lockdep_assert_held(&ep->lock);
+	return !ep->qp->user || iwt_sock_set_owner(ep->sock, &owner);
+}
+
+/*
+ * The terms of a direct connection depend also on the private data of the peer's frame @f.
+ * Return: false if the private data do not match, or if no Read may be outstanding, so that this
+ * end could not learn what the peer has placed.
+ */
+static bool direct_terms(struct iwt_ep *ep, const struct iwt_mpa_frame *f)
+	__must_hold(&ep->lock)
+{
+	struct iwt_direct_end peer;
+
+	if (!ep->direct)
+		return true;
+	if (!iwt_direct_parse(ep->frame + f->pd_off, f->pd_len, &peer) ||
+	    !iwt_direct_match(&ep->own, &peer) || !ep->terms.enhanced || !ep->terms.ord)
+		return false;
+	ep->terms.rc = true;
+	/* a peer that sends nothing sets no limit */
+	ep->terms.rnr_ms = iwt_direct_rnr_ms(ep->min_rnr_timer,
+					     peer.rts ? peer.rnr_retry : IWT_RNR_RETRY_FOREVER);
+	return true;
+}
+
+/**
  * iwt_ep_attach_responder() - attach the queue pair, on the terms of the Reply
  * @ep: endpoint of a responder, locked, with its queue pair, and ep->req set
  * @rep: receives the Reply for iwt_ep_accept_reply()
@@ -180,7 +218,8 @@ static int mpa_send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
  * sends no FPDU before it has received an FPDU (r4), so that no FPDU precedes the Reply. Process
  * context, may sleep.
  *
- * Return: 0, or an error of iwt_qp_attach(); nothing has changed then.
+ * Return: 0, -EPROTO if the Request does not match the direct connection, or an error of
+ * iwt_qp_attach(); nothing has changed then.
  */
 int iwt_ep_attach_responder(struct iwt_ep *ep, struct iwt_mpa_frame *rep)
 {
@@ -188,6 +227,8 @@ int iwt_ep_attach_responder(struct iwt_ep *ep, struct iwt_mpa_frame *rep)
 
 	lockdep_assert_held(&ep->lock);
 	iwt_mpa_answer(&ep->wish, &ep->req, rep, &ep->terms);
+	if (!direct_terms(ep, &ep->req))
+		return -EPROTO;
 	err = iwt_qp_attach(ep->qp, ep->sock, &ep->terms, false,
 			    &iwt_ep_llp_ops, ep);
 	if (err)
@@ -420,6 +461,10 @@ static void mpa_take_reply(struct iwt_ep *ep)
 
 	if (t->err != IWT_OK) {
 		unfit(ep, t->err, -EPROTO);
+		return;
+	}
+	if (!direct_terms(ep, &ep->rep)) {
+		unfit(ep, IWT_ERR_MPA_LOCAL, -EPROTO);
 		return;
 	}
 	err = iwt_qp_attach(ep->qp, ep->sock, t, true, &iwt_ep_llp_ops, ep);

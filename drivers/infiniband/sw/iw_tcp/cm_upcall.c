@@ -109,6 +109,10 @@ static void report_request(struct iwt_ep *ep)
 	};
 	int err;
 
+	if (ep->listen->direct) {
+		ep->listen->direct->request(ep);
+		return;
+	}
 	give_pd(&ev, ep, &ep->req);
 	err = tell_listener(ep->listen, &ev);
 	if (!err)
@@ -175,8 +179,10 @@ void iwt_ep_deliver(struct iwt_ep *ep, u32 ups)
 
 	if (ups & IWT_CMA_UP_REQUEST)
 		report_request(ep);
+	if (ep->direct && ups & IWT_CMA_UP_REPLY)
+		ep->direct->ops->reply(ep, ep->reply_status);
 	if (!ep->cm_id)
-		return;	/* delayed startup: no events */
+		return;	/* delayed startup and direct connections */
 	if (ups & IWT_CMA_UP_REPLY)
 		report_reply(ep);
 	if (ups & IWT_CMA_UP_ESTABLISHED)

@@ -34,6 +34,7 @@ enum iwt_zerocopy {
  *	close may take as long as the peer acknowledges data
  * @tos: type of service of connections for which the program has not requested a type of service
  * @zerocopy: how to send the payload of connections without CRC and markers
+ * @direct_port: TCP port of direct connections (cm_direct.c); 0: no direct connections
  * @polling: workers may poll send queues, and engines may spin for a reply (wake.h)
  *
  * Each setting may be written in process context at any time, independently of the other
@@ -51,6 +52,7 @@ struct iwt_conf {
 	u8 tos;
 	enum iwt_zerocopy zerocopy;
 	bool polling;
+	u16 direct_port;
 };
 
 #endif

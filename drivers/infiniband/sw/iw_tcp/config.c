@@ -52,6 +52,12 @@ static const char * const zerocopy_words[] = {
 #define CAN_ZEROCOPY	false
 #endif
 
+#ifdef CONFIG_INFINIBAND_IW_TCP_DIRECT
+#define CAN_DIRECT	true
+#else
+#define CAN_DIRECT	false
+#endif
+
 static struct iwt_conf defaults = {
 	.crc = IWT_CRC_ON,
 	.mpa_rev = 2,
@@ -171,6 +177,20 @@ static int parse_polling(const char *text, bool *polling)
 	return 0;
 }
 
+/* Accepts a TCP port, or 0 to refuse direct connections. */
+static int parse_direct_port(const char *text, u16 *port)
+{
+	u16 n;
+	int err = kstrtou16(text, 0, &n);
+
+	if (err)
+		return err;
+	if (n && !CAN_DIRECT)
+		return -EOPNOTSUPP;
+	WRITE_ONCE(*port, n);
+	return 0;
+}
+
 #define crc_word(crc)	crc_words[crc]
 #define zerocopy_word(z)	zerocopy_words[z]
 #define flag_word(flag)	((flag) ? "on" : "off")
@@ -202,6 +222,7 @@ IWT_PARAM_OPS(user_timeout, user_timeout, "%u", number, parse_seconds);
 IWT_PARAM_OPS(tos, tos, "%u", number, parse_tos);
 IWT_PARAM_OPS(zerocopy, zerocopy, "%s", zerocopy_word, parse_zerocopy);
 IWT_PARAM_OPS(polling, polling, "%s", flag_word, parse_polling);
+IWT_PARAM_OPS(direct_port, direct_port, "%u", number, parse_direct_port);
 
 module_param_cb(crc, &crc_param_ops, &defaults.crc, 0644);
 MODULE_PARM_DESC(crc, "CRC32c of new links: on (default), off or required");
@@ -224,6 +245,8 @@ module_param_cb(zerocopy, &zerocopy_param_ops, &defaults.zerocopy, 0644);
 MODULE_PARM_DESC(zerocopy, "Zero copy of new links: off (default), auto or always");
 module_param_cb(polling, &polling_param_ops, &defaults.polling, 0644);
 MODULE_PARM_DESC(polling, "Workers of new links poll, and engines spin: on (default) or off");
+module_param_cb(direct_port, &direct_port_param_ops, &defaults.direct_port, 0644);
+MODULE_PARM_DESC(direct_port, "TCP port of direct connections of new links; 0 (default): none");
 
 /**
  * iwt_conf_defaults() - initialize the settings of a new link from the module parameters
@@ -243,6 +266,7 @@ void iwt_conf_defaults(struct iwt_conf *conf)
 	conf->tos = READ_ONCE(defaults.tos);
 	conf->zerocopy = READ_ONCE(defaults.zerocopy);
 	conf->polling = READ_ONCE(defaults.polling);
+	conf->direct_port = READ_ONCE(defaults.direct_port);
 }
 
 static struct iwt_dev *get_dev(struct config_item *item)
@@ -289,6 +313,7 @@ IWT_CONF_ATTR(user_timeout, user_timeout, "%u", number, parse_seconds);
 IWT_CONF_ATTR(tos, tos, "%u", number, parse_tos);
 IWT_CONF_ATTR(zerocopy, zerocopy, "%s", zerocopy_word, parse_zerocopy);
 IWT_CONF_ATTR(polling, polling, "%s", flag_word, parse_polling);
+IWT_CONF_ATTR(direct_port, direct_port, "%u", number, parse_direct_port);
 
 static struct configfs_attribute *link_attrs[] = {
 	&link_attr_crc,
@@ -301,6 +326,7 @@ static struct configfs_attribute *link_attrs[] = {
 	&link_attr_tos,
 	&link_attr_zerocopy,
 	&link_attr_polling,
+	&link_attr_direct_port,
 	NULL
 };
 

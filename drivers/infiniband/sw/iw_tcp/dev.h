@@ -10,6 +10,7 @@
 #include <linux/netdevice.h>
 #include <linux/ratelimit_types.h>
 #include <linux/rcupdate.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
@@ -34,6 +35,24 @@
 #define IWT_MAX_MSG		U32_MAX
 #define IWT_MAX_RD_ATOM		128
 #define IWT_MAX_FR_PAGES	512
+
+/* Number of entries of the GID table. Addresses beyond have no GID. */
+#define IWT_GIDS	16
+
+/**
+ * struct iwt_gid_table - GIDs of a link
+ * @lock: guards @gid; BH off, innermost
+ * @gid: GIDs of IP addresses; unused entries are zero. Entry 0, and on older kernels the last
+ *	entry, are not used here: they are computed from the link layer address
+ * @filled: the RDMA core has read entry 0
+ * @refilling: task in which the RDMA core reads entry 0 once more, or NULL; only compared
+ */
+struct iwt_gid_table {
+	spinlock_t lock;
+	union ib_gid gid[IWT_GIDS];
+	bool filled;
+	const struct task_struct *refilling;
+};
 
 struct iwt_causes;
 struct iwt_stats;
@@ -76,6 +95,7 @@ struct iwt_stats;
  * @addr: address for the GID and the GUID: the link layer address that @netdev had when the link
  *	was added (on older kernels: that @netdev has now), or a random address if @netdev has no
  *	Ethernet address (lo, tunnels)
+ * @gids: GIDs (gid.c)
  * @ended: entry in the list of devices whose memory is to be released
  * @announced: the kernel's log has the message that the link was added
  * @memlock_said: limits the rate of messages about RLIMIT_MEMLOCK
@@ -113,6 +133,7 @@ struct iwt_dev {
 	u32 next_counter;
 	struct iwt_causes *causes;
 	u8 addr[ETH_ALEN];
+	struct iwt_gid_table gids;
 	struct llist_node ended;
 	bool announced;
 	struct ratelimit_state memlock_said;

@@ -17,6 +17,7 @@
 #include "config.h"
 #include "cq.h"
 #include "dev.h"
+#include "gid.h"
 #include "mmap.h"
 #include "mr.h"
 #include "mw.h"
@@ -103,6 +104,7 @@ static const struct ib_device_ops dev_ops = {
 	.query_port = iwt_query_port,
 	COMPAT_PORT_SPEED
 	.query_gid = iwt_query_gid,
+	.get_netdev = iwt_get_netdev,
 	.query_pkey = iwt_query_pkey,
 	.get_port_immutable = iwt_get_port_immutable,
 	.get_dev_fw_str = iwt_get_fw_str,
@@ -327,6 +329,7 @@ int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net)
 	ratelimit_state_init(&dev->memlock_said, MEMLOCK_PERIOD, MEMLOCK_BURST);
 	iwt_conf_defaults(&dev->conf);
 	iwt_dev_set_addr(dev);
+	iwt_gid_setup(dev);
 	init_ibdev(dev);
 	ib_mark_name_assigned_by_user(&dev->ibdev);
 

@@ -3,10 +3,13 @@
 #include "link.h"
 
 #include <linux/if_arp.h>
+#include <linux/inetdevice.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
 #include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
 #include <net/net_namespace.h>
 #include <rdma/iw_tcp-abi.h>
 #include <rdma/rdma_netlink.h>
@@ -15,6 +18,7 @@
 
 #include "dev.h"
 #include "device.h"
+#include "gid.h"
 #include "stats.h"
 
 /* newlink() holds this mutex from the check for an existing link until the link is registered. */
@@ -49,7 +53,8 @@ static void update_port(struct iwt_dev *dev)
 	ib_dispatch_port_state_event(&dev->ibdev, dev->netdev);
 }
 
-static void update_gid(struct iwt_dev *dev)
+/* Let the RDMA core read the GID table. Any context. */
+static void gid_changed(struct iwt_dev *dev)
 {
 	struct ib_event event = {
 		.device = &dev->ibdev,
@@ -57,9 +62,60 @@ static void update_gid(struct iwt_dev *dev)
 		.event = IB_EVENT_GID_CHANGE,
 	};
 
-	iwt_dev_set_addr(dev);
 	ib_dispatch_event(&event);
 }
+
+/* The IP addresses of @netdev have changed. Any context. */
+static void addrs_changed(struct net_device *netdev)
+{
+	struct iwt_dev *dev = get_by_netdev(netdev);
+
+	if (!dev)
+		return;
+	if (iwt_gid_refresh(dev))
+		gid_changed(dev);
+	put_dev(dev);
+}
+
+static int addr4_event(struct notifier_block *nb, unsigned long event, void *info)
+{
+	const struct in_ifaddr *ifa = info;
+
+	addrs_changed(ifa->ifa_dev->dev);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block addr4_nb = {
+	.notifier_call = addr4_event,
+};
+
+#if IS_ENABLED(CONFIG_IPV6)
+/* Called in atomic context. */
+static int addr6_event(struct notifier_block *nb, unsigned long event, void *info)
+{
+	const struct inet6_ifaddr *ifa = info;
+
+	addrs_changed(ifa->idev->dev);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block addr6_nb = {
+	.notifier_call = addr6_event,
+};
+
+static int addr6_register(void)
+{
+	return register_inet6addr_notifier(&addr6_nb);
+}
+
+static void addr6_unregister(void)
+{
+	unregister_inet6addr_notifier(&addr6_nb);
+}
+#else
+static int addr6_register(void) { return 0; }
+static void addr6_unregister(void) {}
+#endif
 
 /*
  * The net device is being unregistered or moved to another namespace: stop creating sockets for
@@ -88,8 +144,10 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		break;
 	case NETDEV_CHANGEADDR:
 		/* only for kernels whose rdma_cm finds the device by the address in its GID */
-		if (!compat_cm_by_netdev)
-			update_gid(dev);
+		if (!compat_cm_by_netdev) {
+			iwt_dev_set_addr(dev);
+			gid_changed(dev);
+		}
 		break;
 	case NETDEV_UNREGISTER:
 		/* also sent when the net device moves to another namespace */
@@ -147,6 +205,8 @@ static int catch_up(struct net_device *netdev, struct net *net)
 		} else {
 			WRITE_ONCE(dev->coming, false);
 			update_port(dev);
+			if (iwt_gid_refresh(dev))
+				gid_changed(dev);
 			announce(dev);
 		}
 		put_dev(dev);
@@ -243,14 +303,32 @@ int iwt_link_init(void)
 
 	if (ret)
 		return ret;
+	ret = register_inetaddr_notifier(&addr4_nb);
+	if (ret)
+		goto err_netdev;
+	ret = addr6_register();
+	if (ret)
+		goto err_addr4;
 	rdma_link_register(&link_ops);
 	return 0;
+
+err_addr4:
+	unregister_inetaddr_notifier(&addr4_nb);
+err_netdev:
+	unregister_netdevice_notifier(&netdev_nb);
+	return ret;
 }
 
-/* Remove all links. Returns when every device has been unregistered. */
+/**
+ * iwt_link_exit() - remove all links
+ *
+ * May sleep. Returns when every device has been unregistered.
+ */
 void iwt_link_exit(void)
 {
 	rdma_link_unregister(&link_ops);
+	addr6_unregister();
+	unregister_inetaddr_notifier(&addr4_nb);
 	unregister_netdevice_notifier(&netdev_nb);
 	ib_unregister_driver((enum rdma_driver_id)RDMA_DRIVER_IW_TCP);
 }

@@ -156,6 +156,7 @@ static void flush(struct iwt_qp *qp)
 
 	st->rx.discard = true;
 	st->rx.wait_page = false;
+	st->rx.wait_recv = false;
 	iwt_fault_cancel(&st->rx.hold.fault);
 	iwt_readq_clear(&st->readq);
 	iwt_tx_drop_work(&st->tx);
@@ -174,6 +175,18 @@ static void seal_qp(struct iwt_qp *qp)
 	iwt_sq_seal(&qp->stream.sq);
 	if (qp->state == IWT_QP_CLOSING && iwt_qp_flush_step(qp))
 		iwt_qp_flush_later(qp);
+}
+
+/*
+ * The peer of a direct connection has left. Let posters ring the doorbell, which fails their
+ * requests; the work item finds requests that were posted before.
+ */
+static void watch_posts(struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
+{
+	WRITE_ONCE(qp->stream.sq.ring.ctl->flags, IWT_RING_NEED_WAKEUP);
+	smp_mb(); /* pairs with the barrier between the poster's accesses to prod and flags */
+	iwt_qp_flush_later(qp);
 }
 
 /* No other function writes the state. */
@@ -239,6 +252,8 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 	if (s.actions & IWT_QA_FLUSH)
 		flush(qp);
 	look_last_recv(qp, was);
+	if (s.actions & IWT_QA_WATCH)
+		watch_posts(qp);
 	if (s.actions & IWT_QA_SEAL)
 		seal_qp(qp);
 	if (s.actions & IWT_QA_GRACE)
@@ -257,6 +272,20 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 	if (s.actions & IWT_QA_ABORT)
 		iwt_qp_notify_cm(qp, IWT_LLP_ABORT_WANTED);
 	return 0;
+}
+
+/**
+ * iwt_qp_fail_posted() - fail the posted requests, because the peer can't be reached
+ * @qp: queue pair that connects directly, without a connection; the lock of its stream is held
+ *
+ * The first request completes with %IB_WC_RETRY_EXC_ERR, as with InfiniBand, and the others are
+ * flushed.
+ */
+void iwt_qp_fail_posted(struct iwt_qp *qp)
+{
+	lockdep_assert_held(&qp->stream.lock);
+	iwt_sq_blame(&qp->stream.sq, IB_WC_RETRY_EXC_ERR);
+	iwt_qp_do_step(qp, IWT_QE_LOCAL_ERROR, IWT_OK);
 }
 
 /**
@@ -314,4 +343,5 @@ void iwt_qp_setup(struct iwt_qp *qp)
 	iwt_async_setup(&qp->async, qp_tell);
 	set_state(qp, IWT_QP_IDLE);
 	qp->idle_state = IB_QPS_INIT;
+	mutex_init(&qp->modifying);
 }

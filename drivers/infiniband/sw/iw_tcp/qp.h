@@ -44,6 +44,7 @@
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
@@ -55,6 +56,7 @@
 #include "wake.h"
 
 struct iwt_dev;
+struct iwt_direct_qp;
 struct iwt_mmap;
 struct iwt_srq;
 struct mem_cgroup;
@@ -99,6 +101,7 @@ struct iwt_qp_llp_ops {
  * @llp_ctx: argument of the callbacks
  * @eps: endpoints (struct iwt_ep) that have a reference; only the connection manager uses this
  *	list
+ * @rc: the connection is a direct connection, whose requests complete as those of InfiniBand
  * @running: the engines run; a callback of TCP during this time only sets @again
  * @again: the transmit engine must run once more before the engines stop
  * @term_err: error that ended the stream, or IWT_OK
@@ -108,7 +111,9 @@ struct iwt_qp_llp_ops {
  *	for the next step of a flush, or when TCP has released memory of work requests
  * @async: asynchronous events of the queue pair
  * @idle_state: state that verbs show while @state is IDLE: INIT or RTR, as the consumer last
- *	requested
+ *	requested; with @direct also RTS, and verbs show this state in RTS and HALF, too
+ * @modifying: held while a consumer modifies the queue pair
+ * @direct: its direct connection (cm_direct.c), or NULL; changes only while @modifying is held
  * @sqpoll: a worker that polls the send queue (wake_sqpoll.c)
  * @migrate: moves the engines off a processor that other threads need (wake_migrate.c)
  * @cqpoll: membership in the send and the receive completion queue (wake_cqpoll.c)
@@ -133,6 +138,7 @@ struct iwt_qp {
 	const struct iwt_qp_llp_ops *llp;
 	void *llp_ctx;
 	struct hlist_head eps;
+	bool rc;
 	bool running;
 	bool again;
 	u32 term_err;
@@ -142,6 +148,8 @@ struct iwt_qp {
 	struct iwt_async async;
 
 	enum ib_qp_state idle_state;
+	struct mutex modifying;
+	struct iwt_direct_qp *direct;
 	struct iwt_sqpoll sqpoll;
 	struct iwt_migrate migrate;
 	struct iwt_cqpoll_member cqpoll[2];
@@ -160,6 +168,7 @@ struct iwt_qp {
  * @to: the requested state
  * @rights: IWT_REMOTE_WRITE, IWT_REMOTE_READ, IWT_REMOTE_ATOMIC
  * @tell_drained: with the state SQD: report IB_EVENT_SQ_DRAINED
+ * @direct: with the states RTR and RTS: the queue pair connects directly
  */
 struct iwt_qp_change {
 	int mask;
@@ -167,6 +176,7 @@ struct iwt_qp_change {
 	enum ib_qp_state to;
 	u32 rights;
 	bool tell_drained;
+	bool direct;
 };
 
 static inline struct iwt_qp *to_iwt_qp(struct ib_qp *qp)
@@ -206,6 +216,7 @@ void iwt_qp_srq_failed(struct iwt_srq *srq);
 
 /* qp_modify.c */
 int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c);
+void iwt_qp_unreachable(struct iwt_qp *qp);
 enum ib_qp_state iwt_qp_verbs_state(struct iwt_qp *qp);
 
 #endif

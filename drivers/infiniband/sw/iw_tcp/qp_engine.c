@@ -14,9 +14,22 @@
 #include "wake_reply.h"
 #include "wake_rt.h"
 
-static void lose(struct iwt_qp *qp)
+/* The connection has ended: which event is this for the queue pair? */
+static enum iwt_qp_event loss_of(struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
 {
-	iwt_qp_do_step(qp, IWT_QE_LOST, IWT_OK);
+	if (!qp->rc || !iwt_stream_sends(&qp->stream))
+		return IWT_QE_LOST;
+	if (iwt_sq_idle(&qp->stream.sq))
+		return IWT_QE_PEER_GONE;
+	iwt_sq_blame(&qp->stream.sq, IB_WC_RETRY_EXC_ERR);
+	return IWT_QE_LOST;
+}
+
+static void lose(struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
+{
+	iwt_qp_do_step(qp, loss_of(qp), IWT_OK);
 	iwt_qp_notify_cm(qp, IWT_LLP_LOST);
 }
 
@@ -42,6 +55,12 @@ static void take_fin(struct iwt_qp *qp)
 	st->rx.eof = true;
 	if (iwt_sock_peek(st->sock, &at)) {
 		lose(qp);
+		return;
+	}
+	/* the peer of a direct connection confirms and answers nothing any more */
+	if (qp->rc) {
+		iwt_qp_do_step(qp, loss_of(qp), IWT_OK);
+		iwt_qp_notify_cm(qp, IWT_LLP_PEER_CLOSED);
 		return;
 	}
 	iwt_qp_do_step(qp, iwt_tx_busy(st) ? IWT_QE_PEER_BUSY : IWT_QE_PEER_CLOSED,

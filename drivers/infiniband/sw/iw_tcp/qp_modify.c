@@ -34,18 +34,49 @@ static int modify_idle(struct iwt_qp *qp, enum ib_qp_state to)
 	return 0;
 }
 
+/*
+ * A queue pair that connects directly changes to RTR before it connects. Its consumer has stated
+ * the rights of the peer, even if there are none.
+ */
+static int modify_rtr(struct iwt_qp *qp, bool direct)
+	__must_hold(&qp->stream.lock)
+{
+	int err = direct && qp->idle_state != IB_QPS_INIT ? -EINVAL :
+							    modify_idle(qp, IB_QPS_RTR);
+
+	if (!err && direct)
+		qp->rights_stated = true;
+	return err;
+}
+
+/*
+ * A queue pair that connects directly changes to RTS before or after it has connected. For other
+ * queue pairs, only the connection manager changes the state to RTS.
+ */
+static int modify_rts(struct iwt_qp *qp, bool direct)
+	__must_hold(&qp->stream.lock)
+{
+	if (direct && (qp->state == IWT_QP_IDLE || qp->state == IWT_QP_RTS ||
+		       qp->state == IWT_QP_GONE)) {
+		qp->idle_state = IB_QPS_RTS;
+		return 0;
+	}
+	return qp->state == IWT_QP_RTS ? 0 : -EINVAL;
+}
+
 static int modify_reset(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
 {
+	bool over = qp->state == IWT_QP_ERROR || qp->state == IWT_QP_GONE;
 	int err;
 
 	if (qp->stream.sock || iwt_zc_in_flight(qp->stream.sq.zc))
 		return -EBUSY;
 	/*
 	 * on -EAGAIN, iwt_qp_modify() unbinds the windows of the stream and repeats the
-	 * modification; in the state ERROR no other window is bound
+	 * modification; after the end of the connection no other window is bound
 	 */
-	if (qp->state == IWT_QP_ERROR && iwt_mw_any(qp->stream.dev, &qp->stream.windows))
+	if (over && iwt_mw_any(qp->stream.dev, &qp->stream.windows))
 		return -EAGAIN;
 	err = iwt_qp_do_step(qp, IWT_QE_TO_IDLE, IWT_OK);
 	if (err)
@@ -80,11 +111,11 @@ static int modify_state(struct iwt_qp *qp, const struct iwt_qp_change *c)
 	case IB_QPS_RESET:
 		return modify_reset(qp);
 	case IB_QPS_INIT:
-	case IB_QPS_RTR:
 		return modify_idle(qp, c->to);
+	case IB_QPS_RTR:
+		return modify_rtr(qp, c->direct);
 	case IB_QPS_RTS:
-		/* only the connection manager changes the state to RTS */
-		return qp->state == IWT_QP_RTS ? 0 : -EINVAL;
+		return modify_rts(qp, c->direct);
 	case IB_QPS_SQD:
 		return modify_drain(qp, c);
 	case IB_QPS_ERR:
@@ -148,6 +179,23 @@ int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c)
 }
 
 /**
+ * iwt_qp_unreachable() - fail the posted requests of a queue pair that can't be connected
+ * @qp: queue pair; nothing changes if it is not idle any more
+ *
+ * Process context, no locks of the data path held.
+ */
+void iwt_qp_unreachable(struct iwt_qp *qp)
+{
+	struct iwt_stream *st = &qp->stream;
+
+	spin_lock_bh(&st->lock);
+	if (qp->state == IWT_QP_IDLE)
+		iwt_qp_fail_posted(qp);
+	spin_unlock_bh(&st->lock);
+	iwt_qp_flush_all(qp);
+}
+
+/**
  * iwt_qp_verbs_state() - convert the state to the state of verbs
  * @qp: queue pair; qp->stream.lock is held
  *
@@ -159,7 +207,8 @@ enum ib_qp_state iwt_qp_verbs_state(struct iwt_qp *qp)
 	switch (qp->state) {
 	case IWT_QP_RTS:
 	case IWT_QP_HALF:
-		return IB_QPS_RTS;
+	case IWT_QP_GONE:
+		return qp->direct ? qp->idle_state : IB_QPS_RTS;
 	case IWT_QP_DRAIN:
 	case IWT_QP_CLOSING:
 		return IB_QPS_SQD;

@@ -19,6 +19,7 @@ bool iwt_qp_check_overrun(struct iwt_qp *qp);
 /* Return: true if requests are left and the caller has to start the next step. */
 bool iwt_qp_flush_step(struct iwt_qp *qp);
 void iwt_qp_flush_later(struct iwt_qp *qp);
+void iwt_qp_fail_posted(struct iwt_qp *qp);
 
 /* qp_engine.c */
 extern const struct iwt_sock_ops iwt_engine_ops;

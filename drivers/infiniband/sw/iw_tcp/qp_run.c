@@ -19,6 +19,8 @@ static bool flush_posted(struct iwt_qp *qp)
 	bool more = false;
 
 	spin_lock_bh(&qp->stream.lock);
+	if (qp->state == IWT_QP_GONE && !iwt_sq_idle(&qp->stream.sq))
+		iwt_qp_fail_posted(qp);
 	if (qp->state == IWT_QP_ERROR || qp->state == IWT_QP_TERMINATE ||
 	    qp->state == IWT_QP_CLOSING)
 		more = iwt_qp_flush_step(qp);

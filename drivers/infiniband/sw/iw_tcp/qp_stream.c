@@ -7,6 +7,7 @@
 #include "cq.h"
 #include "dev.h"
 #include "mw.h"
+#include "proto/direct.h"
 #include "rx.h"
 #include "srq.h"
 #include "trace.h"
@@ -28,8 +29,10 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 	if (st->sq.zc && !terms->crc && !terms->tx_markers)
 		st->tx.zerocopy = READ_ONCE(st->dev->conf.zerocopy);
 	qp->term_err = IWT_OK;
-	st->sq.sealed = false;
-	st->sq.lost = false;
+	qp->rc = terms->rc;
+	iwt_sq_begin(&st->sq, terms->rc);
+	st->tx.confirm_due = st->sq.cons;
+	st->tx.confirm_asked = st->sq.cons;
 	st->rq.lost = false;
 	qp->segs = iwt_sock_segs(s);
 	qp->llp = llp;
@@ -79,6 +82,7 @@ static int alloc_readq(struct iwt_qp *qp, struct iwt_readq *readq,
 	err = iwt_readq_alloc(readq, terms->ord, terms->ird,
 			      qp->user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
 	set_active_memcg(was);
+	readq->reserve = terms->rc ? min_t(u16, terms->ord, IWT_DIRECT_READS) : 0;
 	return err;
 }
 

@@ -40,6 +40,34 @@ void iwt_readq_free(struct iwt_readq *q)
 	memset(q, 0, sizeof(*q));
 }
 
+static struct iwt_read_out *add_out(struct iwt_readq *q, u32 msn)
+{
+	struct iwt_read_out *r = &q->out[(q->out_head + q->out_n++) % q->out_max];
+
+	memset(r, 0, sizeof(*r));
+	r->msn = msn;
+	return r;
+}
+
+/**
+ * iwt_readq_start_own() - begin a Read of this end that has no work request
+ * @q: queue; the lock of the stream is held
+ * @msn: MSN of the Request in the untagged queue 1
+ *
+ * Return: the entry to fill, with ->rtr set, or NULL when ORD is reached.
+ */
+struct iwt_read_out *iwt_readq_start_own(struct iwt_readq *q, u32 msn)
+{
+	struct iwt_read_out *r;
+
+	if (q->out_n == q->out_max)
+		return NULL;
+	q->own_n++;
+	r = add_out(q, msn);
+	r->rtr = true;
+	return r;
+}
+
 /**
  * iwt_readq_start() - begin a Read or atomic operation of this end
  * @q: queue; the lock of the stream is held
@@ -53,10 +81,8 @@ struct iwt_read_out *iwt_readq_start(struct iwt_readq *q, u32 msn)
 
 	if (iwt_readq_out_full(q))
 		return NULL;
-	r = &q->out[(q->out_head + q->out_n++) % q->out_max];
+	r = add_out(q, msn);
 	q->out_waits = iwt_readq_out_full(q);
-	memset(r, 0, sizeof(*r));
-	r->msn = msn;
 	return r;
 }
 
@@ -97,9 +123,12 @@ struct iwt_read_out *iwt_readq_find(struct iwt_readq *q, u32 msn)
  */
 void iwt_readq_finish(struct iwt_readq *q)
 {
+	u16 max = q->out_max - q->reserve;
+
+	q->own_n -= q->out[q->out_head].rtr;
 	q->out_head = (q->out_head + 1) % q->out_max;
 	q->out_n--;
-	if (q->out_n <= q->out_max - q->out_max / READQ_TOGETHER)
+	if (iwt_readq_out_wrs(q) <= max - max / READQ_TOGETHER)
 		q->out_waits = false;
 }
 
@@ -145,10 +174,14 @@ void iwt_readq_put_back(struct iwt_readq *q)
 	q->in_n++;
 }
 
-/* Remove all requests at the end of the stream. @q: queue; the lock of the stream is held. */
+/**
+ * iwt_readq_clear() - remove all requests at the end of the stream
+ * @q: queue; the lock of the stream is held
+ */
 void iwt_readq_clear(struct iwt_readq *q)
 {
 	q->out_n = 0;
+	q->own_n = 0;
 	q->out_waits = false;
 	q->in_n = 0;
 }

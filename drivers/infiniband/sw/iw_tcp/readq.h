@@ -22,7 +22,8 @@ struct iwt_read_out {
 	u32 msn;		/* MSN of the Request; also the identifier in an Atomic Request */
 	u32 inval;		/* if has_inval: STag to invalidate after the Response */
 	bool has_inval;
-	bool rtr;		/* ready-to-receive message, which has no work request */
+	bool rtr;		/* has no work request: ready-to-receive message, or @confirm */
+	bool confirm;		/* confirms the work requests before @sq_idx */
 	bool atomic;
 };
 
@@ -42,6 +43,8 @@ struct iwt_read_in {
  * @out_max: entries of @out: ORD
  * @out_head: index of the oldest request of this end
  * @out_n: number of requests of this end
+ * @reserve: entries of @out that only requests without a work request use
+ * @own_n: number of requests of this end that have no work request
  * @out_waits: ORD was reached, and since then too few requests have finished to begin others
  * @in_max: entries of @in: IRD
  * @in_head: index of the oldest request of the peer
@@ -53,6 +56,8 @@ struct iwt_readq {
 	u16 out_max;
 	u16 out_head;
 	u16 out_n;
+	u16 reserve;
+	u16 own_n;
 	bool out_waits;
 	u16 in_max;
 	u16 in_head;
@@ -62,6 +67,7 @@ struct iwt_readq {
 int iwt_readq_alloc(struct iwt_readq *q, u16 ord, u16 ird, gfp_t gfp);
 void iwt_readq_free(struct iwt_readq *q);
 struct iwt_read_out *iwt_readq_start(struct iwt_readq *q, u32 msn);
+struct iwt_read_out *iwt_readq_start_own(struct iwt_readq *q, u32 msn);
 struct iwt_read_out *iwt_readq_oldest(struct iwt_readq *q);
 void iwt_readq_finish(struct iwt_readq *q);
 struct iwt_read_out *iwt_readq_find(struct iwt_readq *q, u32 msn);
@@ -72,10 +78,16 @@ bool iwt_readq_answer(struct iwt_readq *q, struct iwt_read_in *r);
 void iwt_readq_put_back(struct iwt_readq *q);
 void iwt_readq_clear(struct iwt_readq *q);
 
-/* Are as many requests of this end outstanding as ORD allows? */
+/* Return: number of work requests that wait for a Response. */
+static inline u16 iwt_readq_out_wrs(const struct iwt_readq *q)
+{
+	return q->out_n - q->own_n;
+}
+
+/* Do as many work requests wait for a Response as ORD allows? */
 static inline bool iwt_readq_out_full(const struct iwt_readq *q)
 {
-	return q->out_n == q->out_max;
+	return q->out_n == q->out_max || iwt_readq_out_wrs(q) >= q->out_max - q->reserve;
 }
 
 /*

@@ -2,6 +2,8 @@
 /* The receive engine: consumes whole FPDUs from the socket, in steps. */
 #include "rx_priv.h"
 
+#include <linux/jiffies.h>
+
 #include "sock.h"
 #include "trace.h"
 
@@ -9,6 +11,8 @@
 #define RX_STEP		(256 << 10)
 /* Cost of an FPDU besides copying, as the number of bytes that are copied in the same time. */
 #define RX_FPDU_COST	512
+/* Maximum number of jiffies until the engine looks again for a receive that is missing. */
+#define IWT_RECV_PAUSE_MAX	(HZ / 16)
 /* Maximum number of steps per run, so that a run does not delay other streams. */
 #define RX_STEPS	4
 
@@ -29,6 +33,7 @@ void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
 	rx->rules.rdmac = terms->rdmac;
 	rx->rtr_send = !initiator && terms->rtr == IWT_RTR_SEND;
 	rx->rtr_write = !initiator && terms->rtr == IWT_RTR_WRITE;
+	rx->rnr_ms = terms->rc ? terms->rnr_ms : 0;
 	for (i = 0; i < IWT_QN_COUNT; i++)
 		rx->q[i].msn = IWT_FIRST_MSN;
 	rx->pos = IWT_FIRST_POS;
@@ -281,6 +286,54 @@ static u32 rx_take_step(struct iwt_stream *st)
 	return need;
 }
 
+/* Is the time over for which the stream waits for a receive? */
+static bool recv_is_late(const struct iwt_rx *rx)
+{
+	return rx->rnr_ms != U32_MAX &&
+	       time_after_eq(jiffies, rx->recv_since + msecs_to_jiffies(rx->rnr_ms));
+}
+
+/*
+ * While the stream waits for a receive, Responses of the peer wait behind the Send, and can
+ * confirm nothing. If the consumer posts a receive only after the completion of a request, both
+ * ends would wait for ever. So the acknowledgments of the peer's TCP confirm requests meanwhile.
+ */
+static void confirm_by_tcp(struct iwt_stream *st)
+	__must_hold(&st->lock)
+{
+	const struct iwt_tx *tx = &st->tx;
+
+	if (!st->sq.confirm || tx->n_chunks || tx->zcb || tx->what != IWT_TX_NOTHING ||
+	    !iwt_sock_all_acked(st->sock))
+		return;
+	iwt_sq_confirm(&st->sq, tx->loaded ? tx->idx : st->sq.cons);
+	iwt_stream_retire(st);
+}
+
+/*
+ * Does the FPDU that waits for a receive have to wait longer? A post to the queue pair's own
+ * queue rings the doorbell. In addition the engine looks again from time to time: for posts to a
+ * shared queue, for acknowledgments, and for the end of the time limit. Without a receive the
+ * FPDU is not read again, so a peer cannot make this end compute its CRC again and again.
+ */
+static bool recv_waits(struct iwt_stream *st)
+	__must_hold(&st->lock)
+{
+	struct iwt_rx *rx = &st->rx;
+
+	if (likely(!rx->wait_recv))
+		return false;
+	if (iwt_rx_has_recv(st) || recv_is_late(rx)) {
+		rx->recv_over = !iwt_rx_has_recv(st);
+		iwt_rx_end_wait(st);
+		return false;
+	}
+	confirm_by_tcp(st);
+	iwt_sock_retry_after(st->sock, rx->recv_pause);
+	rx->recv_pause = min_t(u32, 2 * rx->recv_pause, IWT_RECV_PAUSE_MAX);
+	return true;
+}
+
 /**
  * iwt_rx_run() - receive the bytes that have arrived
  * @st: stream; the socket lock and the stream lock are held
@@ -305,7 +358,7 @@ enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
 	int i;
 
 	lockdep_assert_held(&st->lock);
-	if (!rx->discard && iwt_fault_waits(&rx->hold.fault))
+	if (!rx->discard && (iwt_fault_waits(&rx->hold.fault) || recv_waits(st)))
 		return IWT_RX_OK;
 	for (i = 0; i < RX_STEPS && !need; i++)
 		need = rx_take_step(st);

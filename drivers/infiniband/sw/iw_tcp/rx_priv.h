@@ -43,6 +43,15 @@ u32 iwt_rx_finish_read(struct iwt_stream *st, struct iwt_read_out *out)
 /* rx_untagged.c */
 u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at)
 	__must_hold(&st->lock);
+/* rx_term.c */
+void iwt_rx_term(struct iwt_stream *st, const struct iwt_fpdu *f)
+	__must_hold(&st->lock);
+
+/* rx_untagged.c */
+bool iwt_rx_has_recv(const struct iwt_stream *st)
+	__must_hold(&st->lock);
+void iwt_rx_end_wait(struct iwt_stream *st)
+	__must_hold(&st->lock);
 void iwt_rx_fail_recv(struct iwt_stream *st, enum ib_wc_status status)
 	__must_hold(&st->lock);
 

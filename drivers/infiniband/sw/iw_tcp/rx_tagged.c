@@ -153,9 +153,13 @@ u32 iwt_rx_finish_read(struct iwt_stream *st, struct iwt_read_out *out)
 	if (out->has_inval)
 		err = iwt_stag_invalidate(st->dev, out->inval, &st->actor.party,
 					  false);
-	if (!out->rtr)
+	if (out->confirm)
+		iwt_sq_confirm(&st->sq, out->sq_idx);
+	if (!out->rtr) {
 		iwt_sq_done(&st->sq, out->sq_idx,
 			    err ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS);
+		iwt_sq_confirm(&st->sq, out->sq_idx + 1);
+	}
 	iwt_readq_finish(&st->readq);
 	iwt_stream_retire(st);
 	return err ? IWT_ERR_LOCAL : IWT_OK;

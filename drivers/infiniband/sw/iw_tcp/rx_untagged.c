@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Inbound Sends, Immediate Data, Read and Atomic Requests, and Terminates. */
+/* Inbound Sends, Immediate Data, and Read and Atomic Requests. */
 #include "rx_priv.h"
 
 #include "dev.h"
 #include "mr.h"
 #include "mr_stag.h"
-#include "proto/term.h"
+#include "sock.h"
 #include "srq.h"
-#include "stats_errors.h"
 #include "trace.h"
 
 static int next_recv(struct iwt_rq *rq, struct iwt_rwqe *wqe)
@@ -43,6 +42,59 @@ static u32 open_recv(struct iwt_stream *st, const struct iwt_ddp *d)
 				   rx->recv->len);
 	memset(&rx->recv_pos, 0, sizeof(rx->recv_pos));
 	return IWT_OK;
+}
+
+/**
+ * iwt_rx_has_recv() - has the consumer posted a receive that the stream can take?
+ * @st: stream; its lock is held
+ *
+ * Return: true if so.
+ */
+bool iwt_rx_has_recv(const struct iwt_stream *st)
+{
+	const struct iwt_rq *rq = &st->rq;
+
+	lockdep_assert_held(&st->lock);
+	if (rq->srq)
+		return iwt_srq_has(rq->srq);
+	return rq->entries && iwt_ring_prod(&rq->ring) != rq->cons;
+}
+
+/**
+ * iwt_rx_end_wait() - the stream waits for a receive no longer
+ * @st: stream; its lock is held
+ *
+ * From now on a poster of a receive need not ring the doorbell.
+ */
+void iwt_rx_end_wait(struct iwt_stream *st)
+{
+	lockdep_assert_held(&st->lock);
+	st->rx.wait_recv = false;
+	if (st->rq.entries)
+		iwt_ring_awake(&st->rq.ring);
+}
+
+/*
+ * No receive is posted for the message that begins with this segment. Let the stream wait for a
+ * receive, if the connection is a direct connection. The flag of the ring and the doorbell follow
+ * the same protocol as those of the send queue (wake_doorbell.c). Return: true if the stream
+ * waits, or if a receive has been posted meanwhile: then the caller reads the FPDU again.
+ */
+static bool await_recv(struct iwt_stream *st)
+	__must_hold(&st->lock)
+{
+	struct iwt_rx *rx = &st->rx;
+
+	if (!rx->rnr_ms || rx->recv_over)
+		return false;
+	rx->wait_recv = true;
+	rx->recv_since = jiffies;
+	rx->recv_pause = 1;
+	if (st->rq.entries)
+		iwt_ring_sleep(&st->rq.ring, st->rq.cons);
+	iwt_stream_count(st, IWT_C_RX_WAIT_RECV);
+	iwt_sock_run_bh(st->sock);
+	return true;
 }
 
 /**
@@ -259,66 +311,6 @@ static u32 rx_atomic_resp(struct iwt_stream *st, const struct iwt_fpdu *f)
 }
 
 /*
- * Find the unanswered request that the peer's Terminate refers to. A Terminate that does not
- * quote the header of a request can only refer to the oldest request.
- */
-static struct iwt_read_out *terminated(struct iwt_stream *st,
-				       const struct iwt_term *t)
-	__must_hold(&st->lock)
-{
-	if (!t->has_ddp)
-		return iwt_readq_oldest(&st->readq);
-	if (t->ddp.tagged || t->ddp.qn != IWT_QN_READ_REQ)
-		return NULL;
-	return iwt_readq_find(&st->readq, t->ddp.msn);
-}
-
-/* Return: completion status of the request that a Terminate of the peer refers to. */
-static enum ib_wc_status blame_status(const struct iwt_term *t, bool atomic)
-{
-	switch (IWT_ERR_LAYER(t->err) << 4 | IWT_ERR_ETYPE(t->err)) {
-	case 0x01:
-		return IB_WC_REM_ACCESS_ERR;
-	case 0x02:
-		return IB_WC_REM_OP_ERR;
-	case 0x12:
-		if (t->has_ddp)
-			return IB_WC_REM_INV_REQ_ERR;
-		break;
-	case 0x20:
-		/* some peers send "unexpected opcode" (0206) as 2006: layer and type exchanged */
-		if (t->err == IWT_ERR_MPA_IRD && atomic)
-			return IB_WC_REM_OP_ERR;
-		break;
-	}
-	return IB_WC_WR_FLUSH_ERR;
-}
-
-static void blame_request(struct iwt_stream *st, const struct iwt_term *t)
-	__must_hold(&st->lock)
-{
-	struct iwt_read_out *out = terminated(st, t);
-
-	if (out && !out->rtr)
-		iwt_sq_done(&st->sq, out->sq_idx, blame_status(t, out->atomic));
-}
-
-static void rx_term(struct iwt_stream *st, const struct iwt_fpdu *f)
-	__must_hold(&st->lock)
-{
-	struct iwt_term t;
-
-	iwt_term_parse(f->hdr + IWT_DDP_UNTAGGED_LEN,
-		       f->hdr_len - IWT_DDP_UNTAGGED_LEN, &t);
-	blame_request(st, &t);
-	st->rx.term_err = t.err;
-	st->rx.discard = true;
-	trace_iwt_term(st->ibqp, false, t.err);
-	iwt_stream_count(st, IWT_C_TERM_RX);
-	iwt_cause_term(st->dev, false, t.err);
-}
-
-/*
  * Does the peer have as many requests outstanding as IRD allows? The request whose Response is
  * being sent counts, too.
  */
@@ -350,8 +342,11 @@ static u32 check_untagged(struct iwt_stream *st, const struct iwt_fpdu *f)
 		have = !ird_reached(st);
 	}
 	room = iwt_rdmap_room(d, iwt_rx_recv_room(&st->rx));
-	return iwt_ddp_check_untagged(d, f->ulpdu_len - IWT_DDP_UNTAGGED_LEN,
-				      &st->rx.q[qn], have, room);
+	err = iwt_ddp_check_untagged(d, f->ulpdu_len - IWT_DDP_UNTAGGED_LEN,
+				     &st->rx.q[qn], have, room);
+	if (err == IWT_ERR_UNT_NOBUF && d->qn == IWT_QN_SEND && await_recv(st))
+		return IWT_ERR_ABSENT;
+	return err;
 }
 
 /* The switch has no default, so that the compiler reports a missing case. */
@@ -369,7 +364,7 @@ static u32 deliver(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor 
 	case IWT_OP_ATOMIC_RESP:
 		return rx_atomic_resp(st, f);
 	case IWT_OP_TERM:
-		rx_term(st, f);
+		iwt_rx_term(st, f);
 		return IWT_OK;
 	case IWT_OP_SEND:
 	case IWT_OP_SEND_INV:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The send queue: the kernel or a process posts; requests start and complete in order. */
+/* The send queue: requests start and complete in order. */
 #include "sq.h"
 
 #include <linux/mm.h>
@@ -75,198 +75,6 @@ void iwt_sq_free(struct iwt_sq *sq)
 	kfree(sq->wqe);
 	sq->entries = NULL;
 	sq->wqe = NULL;
-}
-
-static int wr_opcode(enum ib_wr_opcode op)
-{
-	switch (op) {
-	case IB_WR_SEND:
-		return IWT_WR_SEND;
-	case IB_WR_SEND_WITH_INV:
-		return IWT_WR_SEND_WITH_INV;
-	case IB_WR_RDMA_WRITE:
-		return IWT_WR_WRITE;
-	case IB_WR_RDMA_READ:
-		return IWT_WR_READ;
-	case IB_WR_RDMA_READ_WITH_INV:
-		return IWT_WR_READ_WITH_INV;
-	case IB_WR_LOCAL_INV:
-		return IWT_WR_LOCAL_INV;
-	case IB_WR_REG_MR:
-		return IWT_WR_REG_MR;
-	case IB_WR_RDMA_WRITE_WITH_IMM:
-		return IWT_WR_WRITE_WITH_IMM;
-	case IB_WR_SEND_WITH_IMM:
-		return IWT_WR_SEND_WITH_IMM;
-	case IB_WR_ATOMIC_FETCH_AND_ADD:
-		return IWT_WR_FETCH_ADD;
-	case IB_WR_ATOMIC_CMP_AND_SWP:
-		return IWT_WR_CMP_SWAP;
-	case IB_WR_MASKED_ATOMIC_FETCH_AND_ADD:
-		return IWT_WR_MASKED_FETCH_ADD;
-	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
-		return IWT_WR_MASKED_CMP_SWAP;
-	default:
-		return -EOPNOTSUPP;
-	}
-}
-
-static u8 wr_flags(int send_flags)
-{
-	u8 f = 0;
-
-	if (send_flags & IB_SEND_SIGNALED)
-		f |= IWT_WR_SIGNALED;
-	if (send_flags & IB_SEND_SOLICITED)
-		f |= IWT_WR_SOLICITED;
-	if (send_flags & IB_SEND_FENCE)
-		f |= IWT_WR_FENCE;
-	return f;
-}
-
-static int put_inline(const struct iwt_sq *sq, const struct ib_send_wr *wr,
-		      struct iwt_send_wqe *w)
-{
-	u8 *to = (u8 *)(w + 1);
-	u32 len = 0;
-	int i;
-
-	for (i = 0; i < wr->num_sge; i++) {
-		const struct ib_sge *s = &wr->sg_list[i];
-
-		if (s->length > sq->inline_max - len)
-			return -EINVAL;
-		memcpy(to + len, (void *)(uintptr_t)s->addr, s->length);
-		len += s->length;
-	}
-	w->inline_len = len;
-	w->flags |= IWT_WR_INLINE;
-	return 0;
-}
-
-static void put_sges(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
-{
-	struct iwt_sge *to = (struct iwt_sge *)(w + 1);
-	int i;
-
-	for (i = 0; i < wr->num_sge; i++) {
-		to[i].addr = wr->sg_list[i].addr;
-		to[i].length = wr->sg_list[i].length;
-		to[i].lkey = wr->sg_list[i].lkey;
-	}
-	w->num_sge = wr->num_sge;
-}
-
-/* put_sges() has written the single element; write the operands after this element. */
-static void put_atomic(const struct ib_atomic_wr *wr, struct iwt_send_wqe *w)
-{
-	struct iwt_atomic_body *b = (struct iwt_atomic_body *)(w + 1);
-	bool add = w->opcode == IWT_WR_FETCH_ADD ||
-		   w->opcode == IWT_WR_MASKED_FETCH_ADD;
-
-	w->remote_addr = wr->remote_addr;
-	w->rkey = wr->rkey;
-	b->data = add ? wr->compare_add : wr->swap;
-	b->data_mask = add ? wr->compare_add_mask : wr->swap_mask;
-	b->compare = wr->compare_add;
-	b->compare_mask = wr->compare_add_mask;
-}
-
-static void put_special(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
-{
-	switch (wr->opcode) {
-	case IB_WR_RDMA_WRITE_WITH_IMM:
-		w->remote_addr = rdma_wr(wr)->remote_addr;
-		w->rkey = rdma_wr(wr)->rkey;
-		fallthrough;
-	case IB_WR_SEND_WITH_IMM:
-		w->ex = (__force u32)wr->ex.imm_data;
-		break;
-	case IB_WR_ATOMIC_FETCH_AND_ADD:
-	case IB_WR_ATOMIC_CMP_AND_SWP:
-	case IB_WR_MASKED_ATOMIC_FETCH_AND_ADD:
-	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
-		put_atomic(atomic_wr(wr), w);
-		break;
-	case IB_WR_RDMA_WRITE:
-	case IB_WR_RDMA_READ:
-	case IB_WR_RDMA_READ_WITH_INV:
-		w->remote_addr = rdma_wr(wr)->remote_addr;
-		w->rkey = rdma_wr(wr)->rkey;
-		/*
-		 * READ_WITH_INV invalidates its own sink. Take the STag to invalidate from the
-		 * list element: rdma_rw increments the key only there.
-		 */
-		w->ex = wr->num_sge > 0 ? wr->sg_list[0].lkey : 0;
-		break;
-	case IB_WR_REG_MR:
-		w->rkey = reg_wr(wr)->key;
-		w->ex = reg_wr(wr)->access;
-		break;
-	default:
-		w->ex = wr->ex.invalidate_rkey;
-		break;
-	}
-}
-
-/* Are the elements of the list allowed for this operation? Return: 0 if so, else -errno. */
-static int check_post(const struct iwt_sq *sq, const struct ib_send_wr *wr,
-		      u8 op)
-{
-	int i;
-
-	if (wr->num_sge < 0 || wr->num_sge > sq->sge_max)
-		return -EINVAL;
-	if (iwt_wr_is_atomic(op) &&
-	    (wr->num_sge != 1 || wr->send_flags & IB_SEND_INLINE))
-		return -EINVAL;
-	/* RFC 7306 carries Immediate Data in a separate message, without other payload */
-	for (i = 0; op == IWT_WR_SEND_WITH_IMM && i < wr->num_sge; i++)
-		if (wr->sg_list[i].length)
-			return -EOPNOTSUPP;
-	return 0;
-}
-
-/**
- * iwt_sq_post() - put a kernel consumer's work request on the ring
- * @sq: queue; sq->lock is held
- * @wr: work request
- *
- * Any context.
- *
- * Return: 0; -ENOMEM when the queue is full; -EINVAL or -EOPNOTSUPP for a work request that is
- * invalid or not supported.
- */
-int iwt_sq_post(struct iwt_sq *sq, const struct ib_send_wr *wr)
-{
-	u32 prod = sq->ring.ctl->prod;
-	struct iwt_send_wqe *w = iwt_ring_at(&sq->ring, prod);
-	int op = wr_opcode(wr->opcode);
-	int err;
-
-	lockdep_assert_held(&sq->lock);
-	if (op < 0)
-		return op;
-	if (prod - READ_ONCE(sq->ring.ctl->cons) > sq->ring.mask)
-		return -ENOMEM;
-	err = check_post(sq, wr, op);
-	if (err)
-		return err;
-
-	memset(w, 0, sizeof(*w));
-	w->wr_id = wr->wr_id;
-	w->opcode = op;
-	w->flags = wr_flags(wr->send_flags);
-	if (wr->send_flags & IB_SEND_INLINE) {
-		err = put_inline(sq, wr, w);
-		if (err)
-			return err;
-	} else {
-		put_sges(wr, w);
-	}
-	put_special(wr, w);
-	iwt_ring_set_prod(&sq->ring, prod + 1);
-	return 0;
 }
 
 /* Compute the size of the body from the private header. Return: false if the size is invalid. */
@@ -473,13 +281,55 @@ static void complete_entry(struct iwt_sq *sq, const struct iwt_sq_entry *e,
 }
 
 /*
- * Is the request finished, and has TCP released its memory? @released: from
- * iwt_zc_released_seq().
+ * Is the request at @idx finished, has TCP released its memory, and has the peer confirmed the
+ * request, if that is needed? @released: from iwt_zc_released_seq().
  */
-static bool may_retire(const struct iwt_sq *sq, const struct iwt_sq_entry *e,
-		       u32 released)
+static bool may_retire(struct iwt_sq *sq, u32 idx, u32 released)
 {
-	return e->done && (!sq->zc || (s32)(released - e->last_seq) >= 0);
+	const struct iwt_sq_entry *e = iwt_sq_entry(sq, idx);
+
+	return e->done && (!sq->zc || (s32)(released - e->last_seq) >= 0) &&
+	       (!sq->confirm || (s32)(sq->confirmed - idx) > 0);
+}
+
+/**
+ * iwt_sq_begin() - make the queue ready for a connection
+ * @sq: queue; the lock of the stream is held
+ * @confirm: a request completes only when the peer has confirmed it
+ */
+void iwt_sq_begin(struct iwt_sq *sq, bool confirm)
+{
+	sq->sealed = false;
+	sq->lost = false;
+	sq->confirm = confirm;
+	sq->confirmed = sq->cons;
+	sq->blame = 0;
+}
+
+/**
+ * iwt_sq_confirm() - the peer has placed the messages of all requests before an index
+ * @sq: queue; the lock of the stream is held
+ * @end: the index; nothing changes if a later index is confirmed already
+ */
+void iwt_sq_confirm(struct iwt_sq *sq, u32 end)
+{
+	if ((s32)(end - sq->confirmed) > 0)
+		sq->confirmed = end;
+}
+
+/**
+ * iwt_sq_refuse() - the peer has refused the message of a request
+ * @sq: queue with @sq->confirm; the lock of the stream is held
+ * @idx: index of the started request; the peer has placed the messages of all earlier requests
+ * @status: completion status of the request
+ */
+void iwt_sq_refuse(struct iwt_sq *sq, u32 idx, enum ib_wc_status status)
+{
+	struct iwt_sq_entry *e = iwt_sq_entry(sq, idx);
+
+	iwt_sq_confirm(sq, idx);
+	e->status = status;
+	e->done = true;
 }
 
 /**
@@ -500,7 +350,7 @@ bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 	u32 i = sq->retire, end = i;
 
 	while (end != sq->cons && end - i < max &&
-	       may_retire(sq, iwt_sq_entry(sq, end), released))
+	       may_retire(sq, end, released))
 		end++;
 	if (i == end)
 		return false;
@@ -508,7 +358,22 @@ bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 	iwt_ring_set_cons(&sq->ring, end);
 	for (; i != end; i++)
 		complete_entry(sq, iwt_sq_entry(sq, i), qp);
-	return end != sq->cons && may_retire(sq, iwt_sq_entry(sq, end), released);
+	return end != sq->cons && may_retire(sq, end, released);
+}
+
+/* Return: the status of the next request that a flush fails. */
+static u8 flush_status(struct iwt_sq *sq)
+{
+	u8 status = sq->blame ?: IB_WC_WR_FLUSH_ERR;
+
+	sq->blame = 0;
+	return status;
+}
+
+static void fail_entry(struct iwt_sq *sq, struct iwt_sq_entry *e)
+{
+	e->status = flush_status(sq);
+	e->done = true;
 }
 
 /**
@@ -529,12 +394,15 @@ void iwt_sq_fail(struct iwt_sq *sq, u32 unsent)
 	for (i = sq->retire; i != sq->cons; i++) {
 		struct iwt_sq_entry *e = iwt_sq_entry(sq, i);
 
-		iwt_sq_done(sq, i, IB_WC_WR_FLUSH_ERR);
 		failed = failed || i == unsent;
-		if (failed && e->status == IB_WC_SUCCESS)
-			e->status = IB_WC_WR_FLUSH_ERR;
+		if (!e->done || (failed && e->status == IB_WC_SUCCESS))
+			fail_entry(sq, e);
 		failed = failed || e->status != IB_WC_SUCCESS;
+		if (failed)
+			sq->blame = 0;
 	}
+	/* a request that failed needs no confirmation of the peer */
+	sq->confirm = false;
 }
 
 /**
@@ -561,7 +429,7 @@ bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 			.wr_id = w.wr_id,
 			.last_seq = iwt_zc_last_seq(sq->zc),
 			.opcode = w.opcode,
-			.status = IB_WC_WR_FLUSH_ERR,
+			.status = flush_status(sq),
 			.done = true,
 		};
 		WRITE_ONCE(sq->cons, sq->cons + 1);

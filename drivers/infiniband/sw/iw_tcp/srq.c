@@ -144,6 +144,25 @@ int iwt_srq_next(struct iwt_srq *srq, struct iwt_rwqe *wqe)
 }
 
 /**
+ * iwt_srq_has() - can iwt_srq_next() return a receive, or an error?
+ * @srq: queue
+ *
+ * Any context that may take a spinlock; the lock of the stream is held.
+ *
+ * Return: true if so.
+ */
+bool iwt_srq_has(struct iwt_srq *srq)
+{
+	unsigned long irq;
+	bool has;
+
+	spin_lock_irqsave(&srq->rq.lock, irq);
+	has = srq->failed || left(srq);
+	spin_unlock_irqrestore(&srq->rq.lock, irq);
+	return has;
+}
+
+/**
  * iwt_srq_set_limit() - request one event when few receives are left
  * @srq: queue
  * @limit: raise the event when fewer than @limit receives are left, at once if fewer are left

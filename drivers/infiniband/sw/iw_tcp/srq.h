@@ -56,6 +56,7 @@ void iwt_srq_quiesce(struct iwt_srq *srq);
 int iwt_srq_post(struct iwt_srq *srq, const struct ib_recv_wr *wr,
 		 const struct ib_recv_wr **bad);
 int iwt_srq_next(struct iwt_srq *srq, struct iwt_rwqe *wqe);
+bool iwt_srq_has(struct iwt_srq *srq);
 int iwt_srq_set_limit(struct iwt_srq *srq, u32 limit);
 int iwt_srq_move(struct iwt_srq *srq, void *mem, u32 entries, const u32 *limit);
 void iwt_srq_query(struct iwt_srq *srq, struct ib_srq_attr *attr);
@@ -63,6 +64,11 @@ void iwt_srq_query(struct iwt_srq *srq, struct ib_srq_attr *attr);
 static inline int iwt_srq_next(struct iwt_srq *srq, struct iwt_rwqe *wqe)
 {
 	return -EOPNOTSUPP;
+}
+
+static inline bool iwt_srq_has(struct iwt_srq *srq)
+{
+	return true;
 }
 #endif
 

@@ -76,6 +76,9 @@ enum iwt_tx_term {
  * @zerocopy: when TCP may refer to payload in the consumer's memory: the link's setting; with CRC
  *	or markers IWT_ZEROCOPY_OFF
  * @rtr: ready-to-receive message that is still to be sent
+ * @confirm_due: index after the last finished work request that waits for a confirmation
+ * @confirm_asked: index before which a Read that is outstanding, or was answered, confirms all
+ *	work requests
  * @term: progress of the Terminate
  * @what: kind of the message being framed
  * @responses: number of Responses begun since the last work request
@@ -128,6 +131,8 @@ struct iwt_tx {
 	bool ended;
 	enum iwt_zerocopy zerocopy;
 	enum iwt_mpa_rtr rtr;
+	u32 confirm_due;
+	u32 confirm_asked;
 	enum iwt_tx_term term;
 	enum iwt_tx_what what;
 	u32 responses;
@@ -181,6 +186,11 @@ struct iwt_rx_bad {
  *	must not be handled yet
  * @wait_page: the last run stopped at an FPDU whose target page must be paged in first; the end
  *	of the stream must not be handled yet
+ * @wait_recv: as @wait_page, because no receive is posted for the FPDU
+ * @recv_over: the time to wait for a receive is over
+ * @rnr_ms: how long to wait for a receive, in milliseconds; 0: not at all; U32_MAX: for ever
+ * @recv_pause: with @wait_recv: jiffies until the engine looks again for a receive
+ * @recv_since: with @wait_recv: since when the stream waits, in jiffies
  * @eof: the peer has closed its direction
  * @rtr_send: the first FPDU may be a Send that is the ready-to-receive message
  * @rtr_write: the first FPDU may be a Write that is the ready-to-receive message
@@ -202,6 +212,11 @@ struct iwt_rx {
 	bool discard;
 	bool budget_used;
 	bool wait_page;
+	bool wait_recv;
+	bool recv_over;
+	u32 rnr_ms;
+	u32 recv_pause;
+	unsigned long recv_since;
 	bool eof;
 	bool rtr_send;
 	bool rtr_write;

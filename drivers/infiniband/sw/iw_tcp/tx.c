@@ -207,12 +207,16 @@ enum iwt_tx_result iwt_tx_run(struct iwt_stream *st)
  * iwt_tx_unsent() - find the first framed work request that TCP has not accepted completely
  * @st: stream; its lock is held
  *
+ * On a direct connection: the first work request that the peer has not confirmed.
+ *
  * Return: index of the request, for iwt_sq_fail(); if there is no such request, the index of the
  * next request to start.
  */
 u32 iwt_tx_unsent(const struct iwt_stream *st)
 {
 	lockdep_assert_held(&st->lock);
+	if (st->sq.confirm)
+		return st->sq.confirmed;
 	return st->tx.ended ? st->tx.unsent : st->sq.cons;
 }
 
@@ -301,6 +305,6 @@ bool iwt_tx_wanted(const struct iwt_stream *st)
 	return tx->n_chunks || tx->zcb || iwt_zc_any_released(st->sq.zc) ||
 	       tx->what != IWT_TX_NOTHING || tx->loaded ||
 	       tx->rtr != IWT_RTR_NONE || tx->term != IWT_TX_TERM_NONE ||
-	       st->readq.in_n || !iwt_ring_asleep(&st->sq.ring) ||
+	       st->readq.in_n || iwt_tx_confirm_wanted(st) || !iwt_ring_asleep(&st->sq.ring) ||
 	       iwt_ring_prod(&st->sq.ring) != st->sq.cons;
 }

@@ -39,6 +39,14 @@ static inline bool iwt_tx_taken(struct iwt_stream *st, u32 wanted, u32 taken)
 	return false;
 }
 
+/* Is a Read to be sent that confirms work requests of a direct connection? */
+static inline bool iwt_tx_confirm_wanted(const struct iwt_stream *st)
+	__must_hold(&st->lock)
+{
+	return st->sq.confirm && (s32)(st->tx.confirm_due - st->tx.confirm_asked) > 0 &&
+	       st->readq.own_n < st->readq.reserve;
+}
+
 /* tx_src.c: iwt_tx_fail() and iwt_tx_fail_wqe() return false. */
 bool iwt_tx_fail(struct iwt_stream *st, u32 err)
 	__must_hold(&st->lock);

@@ -27,7 +27,6 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		     struct ib_udata *udata);
 int iwt_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr);
 int iwt_query_port_speed(struct ib_device *ibdev, u32 port, u64 *speed);
-int iwt_query_gid(struct ib_device *ibdev, u32 port, int idx, union ib_gid *gid);
 int iwt_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
 int iwt_get_port_immutable(struct ib_device *ibdev, u32 port,
 			   struct ib_port_immutable *imm);

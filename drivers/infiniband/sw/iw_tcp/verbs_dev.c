@@ -2,11 +2,9 @@
 /* ib_device operations on the device, its port, contexts of processes and protection domains. */
 #include "verbs.h"
 
-#include <linux/etherdevice.h>
 #include <linux/ethtool.h>
 #include <linux/rtnetlink.h>
 #include <linux/sizes.h>
-#include <net/addrconf.h>
 #include <rdma/ib_mad.h>
 
 #include <compat/ib_ops.h>
@@ -176,7 +174,7 @@ int iwt_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
 	attr->state = ib_get_curr_port_state(netdev);
 	attr->phys_state = attr->state == IB_PORT_ACTIVE ?
 		IB_PORT_PHYS_STATE_LINK_UP : IB_PORT_PHYS_STATE_DISABLED;
-	attr->gid_tbl_len = 1;
+	attr->gid_tbl_len = IWT_GIDS;
 	attr->pkey_tbl_len = 1;
 	attr->max_msg_sz = IWT_MAX_MSG;
 	return 0;
@@ -220,40 +218,6 @@ int iwt_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 }
 
 /**
- * iwt_query_gid() - ib_device operation query_gid
- * @ibdev: device
- * @port: 1
- * @idx: 0
- * @gid: set to the GID
- *
- * The first half of the GID begins with the Ethernet address of the net device, or with a random
- * address if the net device has no Ethernet address. The second half is the EUI-64 of this
- * address, because some programs ignore a GID whose second half is zero. But the rdma_cm of some
- * kernels finds the device by a GID that consists of the link layer address only. On these
- * kernels, this function returns the GID for which rdma_cm searches.
- *
- * On the other kernels rdma_cm finds the device by its net device, and the GID does not change
- * when the link layer address changes. To change a GID, RDMA core would delete the GID and add
- * the new GID, but rdma_cm needs a GID at any time, to find the net device.
- *
- * Return: 0, or -EINVAL if @idx is not 0.
- */
-int iwt_query_gid(struct ib_device *ibdev, u32 port, int idx, union ib_gid *gid)
-{
-	struct iwt_dev *dev = to_iwt_dev(ibdev);
-
-	if (idx)
-		return -EINVAL;
-	memset(gid, 0, sizeof(*gid));
-	ether_addr_copy(gid->raw, dev->addr);
-	if (compat_cm_by_netdev)
-		addrconf_addr_eui48(gid->raw + 8, (const char *)dev->addr);
-	if (!compat_cm_by_netdev)
-		compat_cm_gid(dev->netdev, gid);
-	return 0;
-}
-
-/**
  * iwt_get_port_immutable() - ib_device operation get_port_immutable
  * @ibdev: device
  * @port: 1
@@ -264,7 +228,7 @@ int iwt_query_gid(struct ib_device *ibdev, u32 port, int idx, union ib_gid *gid)
 int iwt_get_port_immutable(struct ib_device *ibdev, u32 port,
 			   struct ib_port_immutable *imm)
 {
-	imm->gid_tbl_len = 1;
+	imm->gid_tbl_len = IWT_GIDS;
 	imm->pkey_tbl_len = 1;
 	imm->core_cap_flags = RDMA_CORE_PORT_IWARP;
 	return 0;

@@ -9,6 +9,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "cm.h"
+#include "cm_direct.h"
 #include "cq.h"
 #include "dawdle.h"
 #include "dev.h"
@@ -227,6 +228,7 @@ int iwt_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct iwt_qp *qp = to_iwt_qp(ibqp);
 
 	xa_erase(&qp->stream.dev->qps, ibqp->qp_num);
+	iwt_direct_end(qp);
 	iwt_cm_qp_abandon(qp);
 	iwt_qp_end(qp);
 	iwt_counter_leave(qp);
@@ -333,7 +335,8 @@ int iwt_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	struct iwt_qp_change change = { .mask = mask };
 	/* a caller may also set port and partition; the device has one port and one partition */
 	int known = IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS |
-		    IB_QP_EN_SQD_ASYNC_NOTIFY | IB_QP_PORT | IB_QP_PKEY_INDEX;
+		    IB_QP_EN_SQD_ASYNC_NOTIFY | IB_QP_PORT | IB_QP_PKEY_INDEX |
+		    IWT_DIRECT_ATTRS;
 	int err = udata ? iwt_udata_known(udata, 0) : 0;
 
 	if (err)
@@ -351,7 +354,7 @@ int iwt_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		change.tell_drained = attr->en_sqd_async_notify;
 	if (mask & IB_QP_ACCESS_FLAGS)
 		change.rights = iwt_remote_rights(attr->qp_access_flags);
-	return iwt_qp_modify(to_iwt_qp(ibqp), &change);
+	return iwt_direct_modify(to_iwt_qp(ibqp), attr, mask, &change);
 }
 
 static int access_of(u32 rights)
@@ -399,6 +402,7 @@ int iwt_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->path_mtu = ib_mtu_int_to_enum(READ_ONCE(qp->stream.dev->netdev->mtu));
 	attr->cap = qp->cap;
 	attr->port_num = 1;
+	iwt_direct_query(qp, attr);
 
 	init->event_handler = ibqp->event_handler;
 	init->qp_context = ibqp->qp_context;

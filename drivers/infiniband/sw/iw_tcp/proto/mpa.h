@@ -67,6 +67,8 @@ struct iwt_mpa_terms {
 	u16 ord;
 	enum iwt_mpa_rtr rtr;	/* kind that the initiator sends; responder: probable kind */
 	u32 err;		/* IWT_OK or IWT_ERR_MPA_IRD, IWT_ERR_MPA_RTR */
+	bool rc;		/* direct connection: requests complete as those of InfiniBand */
+	u32 rnr_ms;		/* with @rc: how long to wait for a receive; U32_MAX: for ever */
 };
 
 u32 iwt_mpa_need(const u8 *buf, u32 len);

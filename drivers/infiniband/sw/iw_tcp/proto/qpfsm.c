@@ -10,12 +10,14 @@
 
 /*
  * Every cell of the table is written out: an event that is not allowed has the action REFUSE, an
- * event that changes nothing has no action. Four rules need an explanation. A graceful close
+ * event that changes nothing has no action. Five rules need an explanation. A graceful close
  * first sends the work requests that were posted before the close, and then FIN (RFC 5041 6.2.1).
  * The peer's FIN ends only the peer's direction: this end continues until no work is outstanding.
  * A second error while a Terminate is being sent changes nothing, because a stream has at most
  * one Terminate. When the connection ends, the next state is ERROR, not IDLE, so that requests
- * that are posted later are flushed and do not wait for ever.
+ * that are posted later are flushed and do not wait for ever. But the queue pair of a direct
+ * connection notices the end of the connection only when it sends, as with InfiniBand: it stays
+ * in GONE, its receives stay posted, and the next request fails.
  */
 static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QE_COUNT] = {
 	[IWT_QP_IDLE] = {
@@ -30,6 +32,7 @@ static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QE_COUNT] = {
 		[IWT_QE_PEER_BUSY]	= STEP(IDLE, 0),
 		[IWT_QE_DRAINED]	= STEP(IDLE, 0),
 		[IWT_QE_LOST]		= STEP(IDLE, 0),
+		[IWT_QE_PEER_GONE]	= STEP(IDLE, 0),
 		[IWT_QE_DETACH]		= STEP(IDLE, 0),
 	},
 	[IWT_QP_RTS] = {
@@ -46,6 +49,7 @@ static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QE_COUNT] = {
 		[IWT_QE_PEER_BUSY]	= STEP(HALF, IWT_QA_GRACE),
 		[IWT_QE_DRAINED]	= STEP(RTS, 0),
 		[IWT_QE_LOST]		= STEP(ERROR, FLUSH),
+		[IWT_QE_PEER_GONE]	= STEP(GONE, IWT_QA_WATCH),
 		[IWT_QE_DETACH]		= STEP(ERROR, FLUSH),
 	},
 	[IWT_QP_HALF] = {
@@ -62,6 +66,7 @@ static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QE_COUNT] = {
 		[IWT_QE_PEER_BUSY]	= STEP(HALF, 0),
 		[IWT_QE_DRAINED]	= STEP(CLOSING, SEAL | IWT_QA_CLOSE),
 		[IWT_QE_LOST]		= STEP(ERROR, FLUSH),
+		[IWT_QE_PEER_GONE]	= STEP(GONE, IWT_QA_WATCH),
 		[IWT_QE_DETACH]		= STEP(ERROR, FLUSH),
 	},
 	[IWT_QP_DRAIN] = {
@@ -78,6 +83,7 @@ static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QE_COUNT] = {
 		[IWT_QE_PEER_BUSY]	= STEP(DRAIN, 0),
 		[IWT_QE_DRAINED]	= STEP(CLOSING, SEAL | DRAINED | IWT_QA_CLOSE),
 		[IWT_QE_LOST]		= STEP(ERROR, FLUSH),
+		[IWT_QE_PEER_GONE]	= STEP(ERROR, FLUSH),
 		[IWT_QE_DETACH]		= STEP(ERROR, FLUSH),
 	},
 	[IWT_QP_CLOSING] = {
@@ -92,6 +98,7 @@ static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QE_COUNT] = {
 		[IWT_QE_PEER_BUSY]	= STEP(CLOSING, 0),
 		[IWT_QE_DRAINED]	= STEP(CLOSING, 0),
 		[IWT_QE_LOST]		= STEP(ERROR, FLUSH),
+		[IWT_QE_PEER_GONE]	= STEP(ERROR, FLUSH),
 		[IWT_QE_DETACH]		= STEP(ERROR, FLUSH),
 	},
 	[IWT_QP_TERMINATE] = {
@@ -106,7 +113,23 @@ static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QE_COUNT] = {
 		[IWT_QE_PEER_BUSY]	= STEP(TERMINATE, 0),
 		[IWT_QE_DRAINED]	= STEP(TERMINATE, 0),
 		[IWT_QE_LOST]		= STEP(ERROR, FLUSH),
+		[IWT_QE_PEER_GONE]	= STEP(ERROR, FLUSH),
 		[IWT_QE_DETACH]		= STEP(ERROR, FLUSH),
+	},
+	[IWT_QP_GONE] = {
+		[IWT_QE_ATTACH]		= REFUSE(GONE),
+		[IWT_QE_CLOSE]		= REFUSE(GONE),
+		[IWT_QE_CLOSE_BUSY]	= REFUSE(GONE),
+		[IWT_QE_TO_ERROR]	= STEP(ERROR, FLUSH),
+		[IWT_QE_TO_IDLE]	= STEP(IDLE, FLUSH),
+		[IWT_QE_LOCAL_ERROR]	= STEP(ERROR, FLUSH),
+		[IWT_QE_TERM_RECEIVED]	= STEP(GONE, 0),
+		[IWT_QE_PEER_CLOSED]	= STEP(GONE, 0),
+		[IWT_QE_PEER_BUSY]	= STEP(GONE, 0),
+		[IWT_QE_DRAINED]	= STEP(GONE, 0),
+		[IWT_QE_LOST]		= STEP(GONE, 0),
+		[IWT_QE_PEER_GONE]	= STEP(GONE, 0),
+		[IWT_QE_DETACH]		= STEP(GONE, 0),
 	},
 	[IWT_QP_ERROR] = {
 		[IWT_QE_ATTACH]		= REFUSE(ERROR),
@@ -120,6 +143,7 @@ static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QE_COUNT] = {
 		[IWT_QE_PEER_BUSY]	= STEP(ERROR, 0),
 		[IWT_QE_DRAINED]	= STEP(ERROR, 0),
 		[IWT_QE_LOST]		= STEP(ERROR, 0),
+		[IWT_QE_PEER_GONE]	= STEP(ERROR, 0),
 		[IWT_QE_DETACH]		= STEP(ERROR, FLUSH),
 	},
 };
@@ -151,6 +175,7 @@ const char *iwt_qp_state_name(enum iwt_qp_state state)
 		[IWT_QP_DRAIN]		= "DRAIN",
 		[IWT_QP_CLOSING]	= "CLOSING",
 		[IWT_QP_TERMINATE]	= "TERMINATE",
+		[IWT_QP_GONE]		= "GONE",
 		[IWT_QP_ERROR]		= "ERROR",
 	};
 

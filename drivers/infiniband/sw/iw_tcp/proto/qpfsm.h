@@ -15,6 +15,7 @@ enum iwt_qp_state {
 	IWT_QP_DRAIN,		/* graceful close after the posted requests are done */
 	IWT_QP_CLOSING,		/* graceful LLP close has begun: only FIN is sent */
 	IWT_QP_TERMINATE,	/* a Terminate will be sent or has been sent */
+	IWT_QP_GONE,		/* direct connection: the peer has left, and no request waits */
 	IWT_QP_ERROR,		/* every work request is flushed */
 	IWT_QP_STATES
 };
@@ -31,6 +32,7 @@ enum iwt_qp_event {
 	IWT_QE_PEER_BUSY,	/* FIN of the peer; work is outstanding */
 	IWT_QE_DRAINED,		/* no work is outstanding any more */
 	IWT_QE_LOST,		/* reset or timeout of the connection */
+	IWT_QE_PEER_GONE,	/* direct connection: it has ended, and no request waits */
 	IWT_QE_DETACH,		/* the connection has ended */
 	IWT_QE_COUNT
 };
@@ -46,6 +48,7 @@ enum iwt_qp_action {
 	IWT_QA_SEAL		= 1 << 6,	/* do not start requests that are posted later */
 	IWT_QA_GRACE		= 1 << 7,	/* the close waits: set a deadline */
 	IWT_QA_DRAINED		= 1 << 8,	/* the requests posted before a close are done */
+	IWT_QA_WATCH		= 1 << 9,	/* the next request that is posted must fail */
 };
 
 struct iwt_qp_step {

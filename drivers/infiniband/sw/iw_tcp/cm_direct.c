@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Direct connections, for processes that do not use rdma_cm.
+ *
+ * Such a process exchanges GIDs, queue pair numbers and PSNs with its peer by means of its own,
+ * and passes them to ibv_modify_qp(). When the queue pair reaches RTR, it begins to connect: over
+ * TCP and MPA, to the queue pair that the process has named. ibv_modify_qp() does not wait for
+ * the connection. What the process posts meanwhile waits in the ring.
+ *
+ * Both ends know both pairs of GID and queue pair number, and iwt_direct_role() determines from
+ * them which end is the initiator. The responder listens on its address and the link's
+ * direct_port, as long as one of its queue pairs waits. The initiator tries again until the
+ * responder's queue pair waits, too. The startup frames contain what both ends know of the
+ * connection (proto/direct.h). The responder accepts a Request only if one of its queue pairs
+ * waits for exactly this peer, and if the connection comes from the address of the peer's GID; it
+ * rejects every other Request with the same empty Reply.
+ *
+ * A queue pair in RTR does not know all of its attributes yet: the process passes sq_psn and
+ * rnr_retry with the change to RTS. So an end that is not in RTS waits IWT_DIRECT_RTS_MS for this
+ * change before it connects or accepts. A process that only receives may never change to RTS.
+ *
+ * If requests are posted, and no connection comes about within the time that the attributes
+ * timeout and retry_cnt give, the first request completes with IB_WC_RETRY_EXC_ERR, and the queue
+ * pair enters the error state. As long as no request is posted, the queue pair goes on.
+ *
+ * Locking: iwt_qp.modifying, a mutex, is held while a process modifies the queue pair. It guards
+ * changes of iwt_qp.direct, which the lock of the stream guards as well. iwt_direct.lock guards
+ * the fields of struct iwt_direct; ep->lock nests inside it. The works of connections take only
+ * iwt_direct.lock, so a task that holds iwt_qp.modifying may wait for them.
+ */
+#include "cm_direct.h"
+
+#include <linux/delay.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+#include <rdma/ib_cache.h>
+
+#include "cm_direct_priv.h"
+#include "dev.h"
+
+/* A reset waits so many times, so many milliseconds, until TCP has released memory. */
+#define IWT_DIRECT_RESET_TRIES	200
+#define IWT_DIRECT_RESET_MS	5
+
+/* Milliseconds from the first attempt to connect to the second. */
+#define IWT_DIRECT_PAUSE_MIN_MS	1
+
+/* Convert the GID @gid to the address of a socket. Return: false if the GID is no IP address. */
+static bool gid_to_addr(const struct iwt_dev *dev, const u8 *gid, u16 port,
+			struct sockaddr_storage *a)
+{
+	struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)a;
+
+	*a = (struct sockaddr_storage) {};
+	a6->sin6_family = AF_INET6;
+	a6->sin6_port = cpu_to_be16(port);
+	memcpy(&a6->sin6_addr, gid, sizeof(a6->sin6_addr));
+	if (ipv6_addr_any(&a6->sin6_addr) || ipv6_addr_is_multicast(&a6->sin6_addr))
+		return false;
+	if (ipv6_addr_type(&a6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		a6->sin6_scope_id = dev->netdev->ifindex;
+	iwt_addr_unmap(a);
+	return true;
+}
+
+static bool attrs_ok(const struct ib_qp_attr *attr, int mask)
+{
+	const int need = IB_QP_AV | IB_QP_DEST_QPN | IB_QP_RQ_PSN;
+
+	if ((mask & need) != need)
+		return false;
+	return rdma_ah_get_ah_flags(&attr->ah_attr) & IB_AH_GRH &&
+	       attr->dest_qp_num <= 0xffffff && attr->rq_psn <= 0xffffff &&
+	       !(mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > 31) &&
+	       !(mask & IB_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > IWT_MAX_RD_ATOM);
+}
+
+/* Fill in the addresses. Return: 0, or -errno if the attributes are no reachable address. */
+static int set_addrs(struct iwt_direct_qp *d)
+	__must_hold(&d->lock)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(&d->attr.ah_attr);
+	u16 port = READ_ONCE(d->dev->conf.direct_port);
+
+	/* GID 0 is made of the link layer address: it is no address of TCP */
+	if (!grh->sgid_attr || !grh->sgid_index)
+		return -EINVAL;
+	memcpy(d->end.gid, grh->sgid_attr->gid.raw, IWT_GID_LEN);
+	memcpy(d->end.peer_gid, grh->dgid.raw, IWT_GID_LEN);
+	d->attr.ah_attr.grh.sgid_attr = NULL;	/* valid only during the call */
+	if (!gid_to_addr(d->dev, d->end.gid, port, &d->local) ||
+	    !gid_to_addr(d->dev, d->end.peer_gid, port, &d->remote) ||
+	    d->local.ss_family != d->remote.ss_family)
+		return -EINVAL;
+	return iwt_addr_of_dev(d->dev, &d->local) ? 0 : -EADDRNOTAVAIL;
+}
+
+/* Only the responder binds its socket to the port; TCP chooses the port of the initiator. */
+static void clear_port(struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET)
+		((struct sockaddr_in *)a)->sin_port = 0;
+	else
+		((struct sockaddr_in6 *)a)->sin6_port = 0;
+}
+
+static int set_up(struct iwt_direct_qp *d, struct iwt_qp *qp, const struct ib_qp_attr *attr)
+	__must_hold(&d->lock)
+{
+	struct iwt_direct_port *port;
+	int err;
+
+	d->qp = qp;
+	d->dev = qp->stream.dev;
+	d->attr = *attr;
+	d->end.qpn = qp->ibqp.qp_num;
+	d->end.peer_qpn = attr->dest_qp_num;
+	d->end.rq_psn = attr->rq_psn;
+	err = set_addrs(d);
+	if (err)
+		return err;
+	d->role = iwt_direct_role(&d->end);
+	if (d->role == IWT_DIRECT_SELF)
+		return -EOPNOTSUPP;
+	if (d->role == IWT_DIRECT_INITIATOR) {
+		clear_port(&d->local);
+		return 0;
+	}
+	port = iwt_direct_join(d->dev, &d->local, &iwt_direct_events);
+	if (IS_ERR(port))
+		return PTR_ERR(port);
+	d->port = port;
+	return 0;
+}
+
+/* Keep only the attributes that the call sets: the caller did not initialise the others. */
+static struct ib_qp_attr known_attrs(const struct ib_qp_attr *attr, int mask)
+{
+	struct ib_qp_attr known = {
+		.ah_attr = attr->ah_attr,
+		.dest_qp_num = attr->dest_qp_num,
+		.rq_psn = attr->rq_psn,
+		.path_mtu = mask & IB_QP_PATH_MTU ? attr->path_mtu : 0,
+		.min_rnr_timer = mask & IB_QP_MIN_RNR_TIMER ? attr->min_rnr_timer : 0,
+		.max_dest_rd_atomic = mask & IB_QP_MAX_DEST_RD_ATOMIC ?
+				      attr->max_dest_rd_atomic : 0,
+	};
+
+	return known;
+}
+
+/*
+ * Prepare a direct connection. A responder listens afterwards, but accepts no Request before
+ * publish_direct(). Return: it, with the reference of the queue pair, or an ERR_PTR().
+ */
+static struct iwt_direct_qp *make_direct(struct iwt_qp *qp, const struct ib_qp_attr *attr,
+					 int mask)
+{
+	const struct ib_qp_attr known = known_attrs(attr, mask);
+	struct iwt_direct_qp *d;
+	int err;
+
+	if (!qp->user || !READ_ONCE(qp->stream.dev->conf.direct_port) ||
+	    READ_ONCE(qp->stream.dev->conf.mpa_rev) < 2)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!attrs_ok(attr, mask))
+		return ERR_PTR(-EINVAL);
+	d = kzalloc_obj(*d, GFP_KERNEL_ACCOUNT);
+	if (!d)
+		return ERR_PTR(-ENOMEM);
+	d->common.ops = &iwt_direct_events;
+	kref_init(&d->ref);
+	mutex_init(&d->lock);
+	INIT_DELAYED_WORK(&d->work, iwt_direct_work);
+	mutex_lock(&d->lock);
+	d->rtr_at = jiffies;
+	d->since = jiffies;
+	d->next_try = jiffies;
+	d->pause = IWT_DIRECT_PAUSE_MIN_MS;
+	err = set_up(d, qp, &known);
+	mutex_unlock(&d->lock);
+	if (!err)
+		return d;
+	iwt_direct_put(d);
+	return ERR_PTR(err);
+}
+
+static void set_direct(struct iwt_qp *qp, struct iwt_direct_qp *d)
+{
+	spin_lock_bh(&qp->stream.lock);
+	qp->direct = d;
+	spin_unlock_bh(&qp->stream.lock);
+}
+
+/* Make no further attempt. When this function returns, no work uses the queue pair through @d. */
+static void stop(struct iwt_direct_qp *d)
+{
+	struct iwt_direct_port *port;
+
+	mutex_lock(&d->lock);
+	d->ended = true;
+	port = iwt_direct_take_port(d);
+	mutex_unlock(&d->lock);
+	cancel_delayed_work_sync(&d->work);
+	iwt_direct_leave(port);
+}
+
+static int to_rtr(struct iwt_qp *qp, const struct ib_qp_attr *attr, int mask,
+		  struct iwt_qp_change *c)
+	__must_hold(&qp->modifying)
+{
+	struct iwt_direct_qp *d;
+	int err;
+
+	if (qp->direct)
+		return -EINVAL;
+	d = make_direct(qp, attr, mask);
+	if (IS_ERR(d))
+		return PTR_ERR(d);
+	c->direct = true;
+	err = iwt_qp_modify(qp, c);
+	if (err) {
+		stop(d);
+		iwt_direct_put(d);
+		return err;
+	}
+	set_direct(qp, d);
+	mutex_lock(&d->lock);
+	iwt_direct_check_later(d);
+	mutex_unlock(&d->lock);
+	return 0;
+}
+
+static int to_rts(struct iwt_direct_qp *d, struct iwt_qp *qp, const struct ib_qp_attr *attr,
+		  int mask, struct iwt_qp_change *c)
+	__must_hold(&qp->modifying)
+{
+	int err;
+
+	if ((mask & IB_QP_SQ_PSN && attr->sq_psn > 0xffffff) ||
+	    (mask & IB_QP_RNR_RETRY && attr->rnr_retry > IWT_RNR_RETRY_FOREVER) ||
+	    (mask & IB_QP_TIMEOUT && attr->timeout > 31) ||
+	    (mask & IB_QP_RETRY_CNT && attr->retry_cnt > 7) ||
+	    (mask & IB_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > IWT_MAX_RD_ATOM))
+		return -EINVAL;
+	c->direct = true;
+	err = iwt_qp_modify(qp, c);
+	if (err)
+		return err;
+	mutex_lock(&d->lock);
+	if (!d->end.rts) {
+		d->attr.sq_psn = mask & IB_QP_SQ_PSN ? attr->sq_psn : 0;
+		d->attr.rnr_retry = mask & IB_QP_RNR_RETRY ? attr->rnr_retry : 0;
+		d->attr.timeout = mask & IB_QP_TIMEOUT ? attr->timeout : 0;
+		d->attr.retry_cnt = mask & IB_QP_RETRY_CNT ? attr->retry_cnt : 0;
+		d->attr.max_rd_atomic = mask & IB_QP_MAX_QP_RD_ATOMIC ? attr->max_rd_atomic : 0;
+		d->end.sq_psn = d->attr.sq_psn;
+		d->end.rnr_retry = d->attr.rnr_retry;
+		d->end.rts = true;
+		if (!d->ended && !d->connected)
+			mod_delayed_work(iwt_cm_wq, &d->work, 0);
+	}
+	mutex_unlock(&d->lock);
+	return 0;
+}
+
+/*
+ * Reset the queue pair: flush what is posted, and end the connection without waiting for the
+ * peer, so that the queue pair can connect again. After the end of the connection TCP may refer
+ * to memory of work requests for a moment. Return: 0 or -errno.
+ */
+static int to_reset(struct iwt_direct_qp *d, struct iwt_qp *qp, struct iwt_qp_change *c)
+	__must_hold(&qp->modifying)
+{
+	const struct iwt_qp_change end = { .mask = IB_QP_STATE, .to = IB_QPS_ERR };
+	int tries = IWT_DIRECT_RESET_TRIES;
+	int err;
+
+	stop(d);
+	iwt_qp_modify(qp, &end);
+	iwt_ep_end_qp(qp);
+	err = iwt_qp_modify(qp, c);
+	while (err == -EBUSY && --tries) {
+		msleep(IWT_DIRECT_RESET_MS);
+		err = iwt_qp_modify(qp, c);
+	}
+	if (err)
+		return err;
+	set_direct(qp, NULL);
+	iwt_direct_put(d);
+	return 0;
+}
+
+static int modify_direct(struct iwt_qp *qp, const struct ib_qp_attr *attr, int mask,
+			 struct iwt_qp_change *c)
+	__must_hold(&qp->modifying)
+{
+	struct iwt_direct_qp *d = qp->direct;
+	bool state = mask & IB_QP_STATE;
+	int err;
+
+	if (state && c->to == IB_QPS_RTR && mask & IB_QP_AV)
+		return to_rtr(qp, attr, mask, c);
+	if (!d)
+		return mask & IWT_DIRECT_ATTRS ? -EOPNOTSUPP : iwt_qp_modify(qp, c);
+	if (!state)
+		return mask & IWT_DIRECT_ATTRS ? -EOPNOTSUPP : iwt_qp_modify(qp, c);
+	switch (c->to) {
+	case IB_QPS_RTS:
+		return to_rts(d, qp, attr, mask, c);
+	case IB_QPS_RESET:
+		return to_reset(d, qp, c);
+	case IB_QPS_ERR:
+		err = iwt_qp_modify(qp, c);
+		if (!err) {
+			stop(d);
+			iwt_ep_abort_qp(qp);
+		}
+		return err;
+	case IB_QPS_SQD:
+		/* iWARP would close the connection, and RC programs do not expect that */
+		return -EOPNOTSUPP;
+	default:
+		return -EINVAL;
+	}
+}
+
+/**
+ * iwt_direct_modify() - change a queue pair that connects directly, or any other queue pair
+ * @qp: queue pair
+ * @attr: attributes that the consumer passes
+ * @mask: enum ib_qp_attr_mask: members of @attr that are valid
+ * @c: the change of state and of rights, for iwt_qp_modify()
+ *
+ * May sleep, but waits for no peer.
+ *
+ * Return: 0; -EOPNOTSUPP if the link has no direct connections, or for an attribute or a state
+ * that they do not have; -EINVAL for a change that is not allowed, or addresses that are no IP
+ * addresses; -EADDRNOTAVAIL if the GID is no address of the link any more; -EADDRINUSE if another
+ * program uses the link's direct_port; or another -errno.
+ */
+int iwt_direct_modify(struct iwt_qp *qp, const struct ib_qp_attr *attr, int mask,
+		      struct iwt_qp_change *c)
+{
+	int err;
+
+	mutex_lock(&qp->modifying);
+	err = modify_direct(qp, attr, mask, c);
+	mutex_unlock(&qp->modifying);
+	return err;
+}
+
+/**
+ * iwt_direct_query() - add the attributes of a direct connection
+ * @qp: queue pair; nothing changes if it does not connect directly
+ * @attr: attributes, to which this function adds those that the process has set
+ *
+ * May sleep.
+ */
+void iwt_direct_query(struct iwt_qp *qp, struct ib_qp_attr *attr)
+{
+	struct iwt_direct_qp *d = iwt_direct_of(qp);
+
+	if (!d)
+		return;
+	mutex_lock(&d->lock);
+	attr->ah_attr = d->attr.ah_attr;
+	attr->dest_qp_num = d->attr.dest_qp_num;
+	attr->path_mtu = d->attr.path_mtu ?: attr->path_mtu;
+	attr->rq_psn = d->attr.rq_psn;
+	attr->sq_psn = d->attr.sq_psn;
+	attr->min_rnr_timer = d->attr.min_rnr_timer;
+	attr->rnr_retry = d->attr.rnr_retry;
+	attr->timeout = d->attr.timeout;
+	attr->retry_cnt = d->attr.retry_cnt;
+	attr->max_rd_atomic = d->attr.max_rd_atomic;
+	attr->max_dest_rd_atomic = d->attr.max_dest_rd_atomic;
+	mutex_unlock(&d->lock);
+	iwt_direct_put(d);
+}
+
+/**
+ * iwt_direct_end() - make no further attempt to connect a queue pair that is being destroyed
+ * @qp: queue pair that iwt_qp_find() can't find any more
+ *
+ * May sleep, but waits for no peer.
+ */
+void iwt_direct_end(struct iwt_qp *qp)
+{
+	struct iwt_direct_qp *d;
+
+	mutex_lock(&qp->modifying);
+	d = qp->direct;
+	if (d) {
+		stop(d);
+		set_direct(qp, NULL);
+		iwt_direct_put(d);
+	}
+	mutex_unlock(&qp->modifying);
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Direct connections: attempts to connect, and Requests of peers. */
+#include "cm_direct_priv.h"
+
+#include <net/inet_ecn.h>
+#include <net/ipv6.h>
+
+#include "dev.h"
+#include "sock.h"
+#include "stats.h"
+
+/* Milliseconds that a queue pair in RTR waits for its change to RTS. */
+#define IWT_DIRECT_RTS_MS	50
+/* Maximum number of milliseconds between two attempts; the pause is doubled each time. */
+#define IWT_DIRECT_PAUSE_MAX_MS	200
+/* Requests wait for a connection at least so many milliseconds. */
+#define IWT_DIRECT_PATIENCE_MS	5000
+/* Milliseconds between two checks whether requests have waited too long. */
+#define IWT_DIRECT_CHECK_MS	250
+
+static struct iwt_direct_qp *to_direct_qp(struct iwt_direct *direct)
+{
+	return container_of(direct, struct iwt_direct_qp, common);
+}
+
+/* Does this end know all attributes of its startup frame, or has it waited long enough? */
+static bool is_ready(const struct iwt_direct_qp *d)
+	__must_hold(&d->lock)
+{
+	return d->end.rts ||
+	       time_after(jiffies, d->rtr_at + msecs_to_jiffies(IWT_DIRECT_RTS_MS));
+}
+
+/* Each end requests as many Reads as its consumer, and those of the driver. */
+static void wish_depths(const struct iwt_direct_qp *d, struct iwt_ep *ep)
+	__must_hold(&d->lock) __must_hold(&ep->lock)
+{
+	u32 ird = d->attr.max_dest_rd_atomic;
+	u32 ord = d->end.rts ? d->attr.max_rd_atomic : IWT_MAX_RD_ATOM;
+
+	ep->wish.ird = min_t(u32, ird, IWT_MAX_RD_ATOM) + IWT_DIRECT_READS;
+	ep->wish.ord = min_t(u32, ord, IWT_MAX_RD_ATOM) + IWT_DIRECT_READS;
+	ep->wish.ird_max = IWT_MAX_RD_ATOM + IWT_DIRECT_READS;
+}
+
+/* Let the endpoint keep what it needs to know of the direct connection. */
+static void adopt(struct iwt_direct_qp *d, struct iwt_ep *ep)
+	__must_hold(&d->lock) __must_hold(&ep->lock)
+{
+	kref_get(&d->ref);
+	ep->direct = &d->common;
+	ep->own = d->end;
+	ep->min_rnr_timer = d->attr.min_rnr_timer;
+	wish_depths(d, ep);
+}
+
+static u8 tos_of(const struct iwt_direct_qp *d)
+	__must_hold(&d->lock)
+{
+	u8 tos = rdma_ah_read_grh(&d->attr.ah_attr)->traffic_class & ~INET_ECN_MASK;
+
+	return tos ?: READ_ONCE(d->dev->conf.tos);
+}
+
+static int dial(struct iwt_direct_qp *d, struct iwt_ep *ep)
+	__must_hold(&d->lock) __must_hold(&ep->lock)
+{
+	u8 tos = tos_of(d);
+	struct iwt_sock_addr addr = {
+		.local		= d->local,
+		.remote		= d->remote,
+		.tos		= tos,
+		.tos_set	= tos,
+		.ifindex	= iwt_addr_ifindex(d->dev, &d->local, &d->remote),
+	};
+	struct net *net = iwt_direct_net(d->dev);
+	int err;
+
+	if (!net)
+		return -ENODEV;
+	err = iwt_ep_dial_to(ep, net, &addr);
+	put_net(net);
+	return err;
+}
+
+static int begin_attempt(struct iwt_direct_qp *d, struct iwt_ep *ep)
+	__must_hold(&d->lock) __must_hold(&ep->lock)
+{
+	struct iwt_direct_pd pd;
+	int err;
+
+	ep->dev = d->dev;
+	ep->initiator = true;
+	iwt_ep_load_settings(ep);
+	adopt(d, ep);
+	iwt_direct_build(&ep->own, &pd);
+	err = iwt_ep_build_request(ep, &pd, sizeof(pd));
+	if (err)
+		return err;
+	iwt_qp_get(d->qp);
+	iwt_ep_take_qp(ep, d->qp);
+	err = iwt_ep_publish(ep, d->dev);
+	if (err)
+		return err;
+	err = dial(d, ep);
+	if (!err)
+		iwt_ep_arm(ep, IWT_CM_CONNECT_MS);
+	return err;
+}
+
+/* The attempt has failed: make the next attempt after a pause. */
+static void plan_retry(struct iwt_direct_qp *d)
+	__must_hold(&d->lock)
+{
+	d->trying = false;
+	d->next_try = jiffies + msecs_to_jiffies(d->pause);
+	d->pause = min_t(unsigned int, 2 * d->pause, IWT_DIRECT_PAUSE_MAX_MS);
+}
+
+static void attempt(struct iwt_direct_qp *d)
+	__must_hold(&d->lock)
+{
+	struct iwt_ep *ep = iwt_ep_alloc(IWT_CM_CONNECTING);
+	int err;
+
+	iwt_count(d->dev, IWT_C_DIRECT_TRY);
+	if (!ep) {
+		plan_retry(d);
+		return;
+	}
+	/* as soon as the endpoint is unlocked, its last work may drop the first reference */
+	iwt_ep_get(ep);
+	mutex_lock(&ep->lock);
+	err = begin_attempt(d, ep);
+	if (err)
+		iwt_ep_abandon(ep);
+	mutex_unlock(&ep->lock);
+	if (err)
+		plan_retry(d);
+	else
+		d->trying = true;
+	iwt_ep_raise(ep, IWT_EP_SOCK);
+	iwt_ep_put(ep);
+}
+
+/* Do requests wait for the connection longer than the attributes of the queue pair allow? */
+static bool waits_too_long(struct iwt_direct_qp *d)
+	__must_hold(&d->lock)
+{
+	u64 ms = iwt_direct_retry_ms(d->attr.timeout, d->attr.retry_cnt);
+	bool posted = d->end.rts && !iwt_sq_idle(&d->qp->stream.sq);
+
+	if (!posted || !d->posted)
+		d->since = jiffies;
+	d->posted = posted;
+	if (!posted || !ms)
+		return false;
+	ms = clamp_t(u64, ms, IWT_DIRECT_PATIENCE_MS, INT_MAX);
+	return time_after(jiffies, d->since + msecs_to_jiffies(ms));
+}
+
+/**
+ * iwt_direct_check_later() - let the work run again in time
+ * @d: direct connection, locked
+ */
+void iwt_direct_check_later(struct iwt_direct_qp *d)
+{
+	unsigned long delay = msecs_to_jiffies(IWT_DIRECT_CHECK_MS);
+
+	lockdep_assert_held(&d->lock);
+	if (d->role == IWT_DIRECT_INITIATOR && !d->trying)
+		delay = clamp_t(long, d->next_try - jiffies, 1, delay);
+	mod_delayed_work(iwt_cm_wq, &d->work, delay);
+}
+
+/* Give up: fail the posted requests. */
+static struct iwt_direct_port *give_up(struct iwt_direct_qp *d)
+	__must_hold(&d->lock)
+{
+	d->ended = true;
+	iwt_qp_unreachable(d->qp);
+	iwt_ep_abort_qp(d->qp);
+	return iwt_direct_take_port(d);
+}
+
+/**
+ * iwt_direct_work() - make the next attempt, unless requests have waited too long
+ * @work: work of a struct iwt_direct_qp
+ */
+void iwt_direct_work(struct work_struct *work)
+{
+	struct iwt_direct_qp *d = container_of(to_delayed_work(work), struct iwt_direct_qp, work);
+	struct iwt_direct_port *port = NULL;
+
+	mutex_lock(&d->lock);
+	if (!d->ended && !d->connected) {
+		if (waits_too_long(d)) {
+			port = give_up(d);
+		} else {
+			if (d->role == IWT_DIRECT_INITIATOR && !d->trying && is_ready(d) &&
+			    time_after_eq(jiffies, d->next_try))
+				attempt(d);
+			iwt_direct_check_later(d);
+		}
+	}
+	mutex_unlock(&d->lock);
+	iwt_direct_leave(port);
+}
+
+/* ---- events of endpoints, called by their work ---- */
+
+/* The initiator's startup has ended. @status: 0 if there is a connection, or -errno. */
+static void on_reply(struct iwt_ep *ep, int status)
+{
+	struct iwt_direct_qp *d = to_direct_qp(ep->direct);
+
+	mutex_lock(&d->lock);
+	if (!status) {
+		d->trying = false;
+		d->connected = true;
+	} else if (!d->ended) {
+		plan_retry(d);
+		iwt_direct_check_later(d);
+	}
+	mutex_unlock(&d->lock);
+}
+
+/* Does the connection come from the address of the peer's GID? */
+static bool is_from_peer(const struct iwt_direct_qp *d, const struct iwt_ep *ep)
+{
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)&d->remote;
+	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)&ep->remote;
+	const struct sockaddr_in *a4 = (const struct sockaddr_in *)&d->remote;
+	const struct sockaddr_in *b4 = (const struct sockaddr_in *)&ep->remote;
+
+	if (d->remote.ss_family != ep->remote.ss_family)
+		return false;
+	if (d->remote.ss_family == AF_INET)
+		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr);
+}
+
+/* Accept the Request for @d, which waits for it. Return: 0 or -errno. */
+static int accept_for(struct iwt_direct_qp *d, struct iwt_ep *ep)
+	__must_hold(&d->lock) __must_hold(&ep->lock)
+{
+	struct iwt_direct_pd pd;
+	struct iwt_mpa_frame rep;
+	int err;
+
+	err = iwt_ep_early(ep);
+	if (err)
+		return err;
+	adopt(d, ep);
+	iwt_qp_get(d->qp);
+	iwt_ep_take_qp(ep, d->qp);
+	if (!iwt_ep_set_owner(ep))
+		return -EPROTO;
+	iwt_sock_set_tos(ep->sock, tos_of(d));
+	err = iwt_ep_attach_responder(ep, &rep);
+	if (err)
+		return err;
+	iwt_direct_build(&ep->own, &pd);
+	err = iwt_ep_accept_reply(ep, &rep, &pd, sizeof(pd));
+	if (!err)
+		iwt_ep_step(ep, IWT_CME_ACCEPT, 0);
+	return err;
+}
+
+/* Return: true if @d waits for exactly this Request. */
+static bool awaits(const struct iwt_direct_qp *d, const struct iwt_ep *ep,
+		   const struct iwt_direct_end *peer)
+	__must_hold(&d->lock) __must_hold(&ep->lock)
+{
+	return !d->ended && !d->connected && d->role == IWT_DIRECT_RESPONDER && is_ready(d) &&
+	       is_from_peer(d, ep) && iwt_direct_match(&d->end, peer);
+}
+
+/* Find the queue pair for which the peer's Request is. Return: it, with a reference, or NULL. */
+static struct iwt_direct_qp *find_target(struct iwt_ep *ep, struct iwt_direct_end *peer)
+{
+	struct iwt_direct_qp *d;
+	struct iwt_qp *qp;
+
+	if (!iwt_direct_parse(ep->frame + ep->req.pd_off, ep->req.pd_len, peer))
+		return NULL;
+	qp = iwt_qp_find(ep->dev, peer->peer_qpn);
+	if (!qp)
+		return NULL;
+	d = iwt_direct_of(qp);
+	iwt_qp_put(qp);
+	return d;
+}
+
+static void refuse(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
+{
+	int err;
+
+	iwt_count(ep->dev, IWT_C_DIRECT_REFUSED);
+	iwt_ep_let_go_qp(ep);
+	err = iwt_ep_refuse(ep, NULL, 0);
+	iwt_ep_step(ep, err ? IWT_CME_LOST : IWT_CME_REJECT, err);
+}
+
+/*
+ * Answer the Request if the endpoint still waits for the answer. If the Reply can't be sent, the
+ * connection is lost: the queue pair is in the error state then.
+ */
+static void answer(struct iwt_direct_qp *d, struct iwt_ep *ep, const struct iwt_direct_end *peer)
+	__must_hold(&d->lock)
+{
+	mutex_lock(&ep->lock);
+	if (ep->state == IWT_CM_WAIT_ULP) {
+		if (awaits(d, ep, peer))
+			d->connected = !accept_for(d, ep) || ep->state != IWT_CM_WAIT_ULP;
+		if (ep->state == IWT_CM_WAIT_ULP)
+			refuse(ep);
+	}
+	mutex_unlock(&ep->lock);
+}
+
+/* A Request has arrived at a listener of direct connections. */
+static void on_request(struct iwt_ep *ep)
+{
+	struct iwt_direct_port *port = NULL;
+	struct iwt_direct_end peer;
+	struct iwt_direct_qp *d = find_target(ep, &peer);
+
+	if (!d) {
+		mutex_lock(&ep->lock);
+		if (ep->state == IWT_CM_WAIT_ULP)
+			refuse(ep);
+		mutex_unlock(&ep->lock);
+		iwt_ep_raise(ep, IWT_EP_SOCK);
+		return;
+	}
+	mutex_lock(&d->lock);
+	answer(d, ep, &peer);
+	if (d->connected)
+		port = iwt_direct_take_port(d);
+	mutex_unlock(&d->lock);
+	iwt_ep_raise(ep, IWT_EP_SOCK);
+	iwt_direct_leave(port);
+	iwt_direct_put(d);
+}
+
+static void on_put(struct iwt_direct *direct)
+{
+	iwt_direct_put(to_direct_qp(direct));
+}
+
+const struct iwt_direct_ops iwt_direct_events = {
+	.request = on_request,
+	.reply = on_reply,
+	.put = on_put,
+};

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Direct connections: references, and listeners. A listener exists as long as a queue pair waits
+ * for a connection to its address.
+ */
+#include "cm_direct_priv.h"
+
+#include <linux/slab.h>
+
+#include "dev.h"
+
+/* Number of half-open connections of a listener. */
+#define IWT_DIRECT_BACKLOG	1024
+
+/**
+ * struct iwt_direct_port - listener of direct connections on one address of a link
+ * @node: entry in the list of all such listeners
+ * @dev: device
+ * @local: address, with port
+ * @listen: the listener
+ * @users: number of queue pairs that wait
+ */
+struct iwt_direct_port {
+	struct list_head node;
+	struct iwt_dev *dev;
+	struct sockaddr_storage local;
+	struct iwt_listen *listen;
+	unsigned int users;
+};
+
+static DEFINE_MUTEX(ports_lock);
+static struct list_head ports __guarded_by(&ports_lock) = LIST_HEAD_INIT(ports);
+
+static void free_direct(struct kref *ref)
+{
+	struct iwt_direct_qp *d = container_of(ref, struct iwt_direct_qp, ref);
+
+	mutex_destroy(&d->lock);
+	kfree(d);
+}
+
+/* Drop a reference. Any context. */
+void iwt_direct_put(struct iwt_direct_qp *d)
+{
+	kref_put(&d->ref, free_direct);
+}
+
+/**
+ * iwt_direct_of() - find the direct connection of a queue pair
+ * @qp: queue pair
+ *
+ * Process context or softirq.
+ *
+ * Return: it, with a reference, or NULL.
+ */
+struct iwt_direct_qp *iwt_direct_of(struct iwt_qp *qp)
+{
+	struct iwt_direct_qp *d;
+
+	spin_lock_bh(&qp->stream.lock);
+	d = qp->direct;
+	if (d)
+		kref_get(&d->ref);
+	spin_unlock_bh(&qp->stream.lock);
+	return d;
+}
+
+/**
+ * iwt_direct_net() - find the namespace of a link
+ * @dev: device
+ *
+ * Any context.
+ *
+ * Return: the namespace, with a reference; NULL if the link is being removed.
+ */
+struct net *iwt_direct_net(const struct iwt_dev *dev)
+{
+	struct net *net;
+
+	rcu_read_lock();
+	net = rcu_dereference(dev->net);
+	if (net)
+		net = maybe_get_net(net);
+	rcu_read_unlock();
+	return net;
+}
+
+static struct iwt_direct_port *find_port(const struct iwt_dev *dev,
+					 const struct sockaddr_storage *local)
+	__must_hold(&ports_lock)
+{
+	struct iwt_direct_port *p;
+
+	list_for_each_entry(p, &ports, node)
+		if (p->dev == dev && !memcmp(&p->local, local, sizeof(*local)))
+			return p;
+	return NULL;
+}
+
+static struct iwt_direct_port *open_port(struct iwt_dev *dev,
+					 const struct sockaddr_storage *local,
+					 const struct iwt_direct_ops *ops)
+	__must_hold(&ports_lock)
+{
+	struct iwt_sock_addr addr = {
+		.local		= *local,
+		.v6only		= local->ss_family == AF_INET6,
+	};
+	struct iwt_direct_port *p = kzalloc_obj(*p);
+	struct net *net = iwt_direct_net(dev);
+	int err = -ENODEV;
+
+	if (!p || !net)
+		goto err_free;
+	p->dev = dev;
+	p->local = *local;
+	addr.ifindex = iwt_addr_ifindex(dev, local, local);
+	err = iwt_listen_open(dev, net, &addr, IWT_DIRECT_BACKLOG, ops, &p->listen);
+	if (err)
+		goto err_free;
+	/* from now on the socket keeps the namespace alive */
+	put_net(net);
+	list_add(&p->node, &ports);
+	return p;
+
+err_free:
+	if (net)
+		put_net(net);
+	if (!p)
+		err = -ENOMEM;
+	kfree(p);
+	return ERR_PTR(err);
+}
+
+/**
+ * iwt_direct_join() - listen for one more queue pair that waits
+ * @dev: device
+ * @local: address and port
+ * @ops: receives the Requests
+ *
+ * Return: the listener, or an ERR_PTR() with the error of bind(2) or listen(2).
+ */
+struct iwt_direct_port *iwt_direct_join(struct iwt_dev *dev,
+					const struct sockaddr_storage *local,
+					const struct iwt_direct_ops *ops)
+{
+	struct iwt_direct_port *p;
+
+	mutex_lock(&ports_lock);
+	p = find_port(dev, local);
+	if (!p)
+		p = open_port(dev, local, ops);
+	if (!IS_ERR(p))
+		p->users++;
+	mutex_unlock(&ports_lock);
+	return p;
+}
+
+/**
+ * iwt_direct_leave() - a queue pair waits no longer: close its listener after the last one
+ * @p: listener, or NULL
+ */
+void iwt_direct_leave(struct iwt_direct_port *p)
+{
+	if (!p)
+		return;
+	mutex_lock(&ports_lock);
+	if (!--p->users) {
+		list_del(&p->node);
+		iwt_listen_close(p->listen);
+		kfree(p);
+	}
+	mutex_unlock(&ports_lock);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Direct connections, for processes that do not use rdma_cm. Only cm_direct*.c use this header.
+ *
+ *	cm_direct.c		what a process requests
+ *	cm_direct_conn.c	attempts to connect, and Requests of peers
+ *	cm_direct_port.c	references and listeners
+ */
+#ifndef IWT_CM_DIRECT_PRIV_H
+#define IWT_CM_DIRECT_PRIV_H
+
+#include "cm_ep.h"
+#include "proto/direct.h"
+
+struct iwt_direct_port;
+
+/**
+ * struct iwt_direct_qp - a queue pair that connects, or has connected, directly
+ * @common: what the endpoints of the queue pair know of it
+ * @ref: references: of the queue pair and of its endpoints
+ * @lock: guards all fields below whose description names no other rule
+ * @qp: queue pair; valid until @ended is set
+ * @dev: device; does not change
+ * @attr: attributes, as the process has set them
+ * @end: the connection, as seen from this end
+ * @local: address of this end
+ * @remote: address of the peer, with port
+ * @role: does this end send the Request? Does not change
+ * @port: listener of a responder that waits, or NULL
+ * @work: makes the next attempt, and checks whether requests have waited too long
+ * @rtr_at: time of the change to RTR, in jiffies
+ * @next_try: time of the next attempt, in jiffies
+ * @pause: milliseconds from the end of an attempt to the next attempt
+ * @posted: requests wait for the connection
+ * @since: with @posted: time since when they wait, in jiffies
+ * @trying: an attempt is in progress
+ * @connected: there is or was a connection: no further attempt
+ * @ended: no attempt is made any more
+ */
+struct iwt_direct_qp {
+	struct iwt_direct common;
+	struct kref ref;
+	struct mutex lock;
+	struct iwt_qp *qp __guarded_by(&lock);
+	struct iwt_dev *dev;
+	struct ib_qp_attr attr __guarded_by(&lock);
+	struct iwt_direct_end end __guarded_by(&lock);
+	struct sockaddr_storage local;
+	struct sockaddr_storage remote;
+	enum iwt_direct_role role;
+	struct iwt_direct_port *port __guarded_by(&lock);
+	struct delayed_work work;
+	unsigned long rtr_at;
+	unsigned long next_try __guarded_by(&lock);
+	unsigned int pause __guarded_by(&lock);
+	bool posted __guarded_by(&lock);
+	unsigned long since __guarded_by(&lock);
+	bool trying __guarded_by(&lock);
+	bool connected __guarded_by(&lock);
+	bool ended __guarded_by(&lock);
+};
+
+/* cm_direct_conn.c */
+extern const struct iwt_direct_ops iwt_direct_events;
+void iwt_direct_work(struct work_struct *work);
+void iwt_direct_check_later(struct iwt_direct_qp *d)
+	__must_hold(&d->lock);
+
+/* cm_direct_port.c */
+void iwt_direct_put(struct iwt_direct_qp *d);
+struct iwt_direct_qp *iwt_direct_of(struct iwt_qp *qp);
+/* process context, may sleep */
+struct net *iwt_direct_net(const struct iwt_dev *dev);
+struct iwt_direct_port *iwt_direct_join(struct iwt_dev *dev,
+					const struct sockaddr_storage *local,
+					const struct iwt_direct_ops *ops);
+void iwt_direct_leave(struct iwt_direct_port *p);
+
+/* Return: the listener of a queue pair that waits no longer, for iwt_direct_leave(); or NULL. */
+static inline struct iwt_direct_port *iwt_direct_take_port(struct iwt_direct_qp *d)
+	__must_hold(&d->lock)
+{
+	struct iwt_direct_port *p = d->port;
+
+	d->port = NULL;
+	return p;
+}
+
+#endif

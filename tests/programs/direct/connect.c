@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Tests: queue pairs that connect, or that cannot connect. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "direct.h"
+
+/* Each operation, in the direction from @x to @y. */
+static void operations(struct end *x, struct end *y, const char *way)
+{
+	static const struct {
+		enum ibv_wr_opcode op;
+		const char *name;
+		bool receives;
+	} ops[] = {
+		{ IBV_WR_RDMA_WRITE, "Write", false },
+		{ IBV_WR_RDMA_WRITE_WITH_IMM, "Write with immediate data", true },
+		{ IBV_WR_SEND, "Send", true },
+	};
+	unsigned int i;
+	bool good;
+
+	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		memset(y->side->mem, 0, BUFFER);
+		fill_tx(x, 0x40 + i);
+		good = !ops[i].receives || !post_recv(y, 7);
+		good = good && !post_op(x, ops[i].op, i, y) &&
+		       ends(x, i, IBV_WC_SUCCESS);
+		/* the completion means that the data has been placed */
+		good = good && arrived(y, 0x40 + i);
+		if (ops[i].receives)
+			good = good && ends(y, 7, IBV_WC_SUCCESS);
+		report(good, "%s: %s", way, ops[i].name);
+	}
+	memset(y->side->mem, 0x77, BUFFER);
+	good = !post_op(x, IBV_WR_RDMA_READ, 1, y) && ends(x, 1, IBV_WC_SUCCESS) &&
+	       x->side->mem[BUFFER + 5] == 0x77;
+	report(good, "%s: Read", way);
+	memset(y->side->mem, 0, BUFFER);
+	good = !post_op(x, IBV_WR_ATOMIC_FETCH_AND_ADD, 1, y) &&
+	       ends(x, 1, IBV_WC_SUCCESS) && *(uint64_t *)y->side->mem == 1;
+	report(good, "%s: atomic operation", way);
+}
+
+/* Both orders in which the ends may begin, and each end as initiator. */
+void test_basics(void)
+{
+	struct end x, y;
+	int order;
+
+	for (order = 0; order < 2; order++) {
+		end_make(&x, order ? &b : &a);
+		end_make(&y, order ? &a : &b);
+		report(!connect_end(&x, &y, &usual) && !connect_end(&y, &x, &usual),
+		       "%s begins: both queue pairs change to RTS", x.side->name);
+		report(talk(&x, &y), "%s begins: a Send in each direction", x.side->name);
+		operations(&x, &y, "first to second");
+		operations(&y, &x, "second to first");
+		end_drop(&x);
+		end_drop(&y);
+	}
+	/* the peer never sends, so it never changes to RTS */
+	for (order = 0; order < 2; order++) {
+		end_make(&x, order ? &b : &a);
+		end_make(&y, order ? &a : &b);
+		fill_tx(&x, 9);
+		memset(y.side->mem, 0, BUFFER);
+		report(!to_init(&y) && !to_rtr(&y, &x, &usual) && !connect_end(&x, &y, &usual) &&
+		       !post_op(&x, IBV_WR_RDMA_WRITE, 3, &y) &&
+		       ends(&x, 3, IBV_WC_SUCCESS) && arrived(&y, 9),
+		       "%s stays in RTR", y.side->name);
+		report(state_of(&y) == IBV_QPS_RTR, "%s stays in RTR: its state", y.side->name);
+		report(!to_rts(&y, &usual) && talk(&x, &y), "%s changes to RTS later", y.side->name);
+		end_drop(&x);
+		end_drop(&y);
+	}
+}
+
+void test_attributes(void)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct end x, y;
+
+	end_make(&x, &a);
+	end_make(&y, &b);
+	errno = connect_end(&x, &y, &usual);
+	if (errno || connect_end(&y, &x, &usual) || !talk(&x, &y))
+		die("connect");
+	if (ibv_query_qp(x.qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_DEST_QPN, &init))
+		die("ibv_query_qp");
+	report(attr.qp_state == IBV_QPS_RTS && attr.dest_qp_num == y.qp->qp_num &&
+	       attr.rq_psn == y.psn && attr.sq_psn == x.psn && attr.path_mtu == IBV_MTU_1024 &&
+	       attr.timeout == usual.timeout && attr.retry_cnt == usual.retry_cnt &&
+	       attr.rnr_retry == usual.rnr_retry && attr.min_rnr_timer == usual.min_rnr_timer &&
+	       attr.max_rd_atomic == usual.rd_atomic && attr.max_dest_rd_atomic == usual.rd_atomic,
+	       "a query returns the attributes");
+	report(attr.ah_attr.is_global && !memcmp(&attr.ah_attr.grh.dgid, &b.gid, sizeof(b.gid)) &&
+	       attr.ah_attr.grh.sgid_index == a.gid_index && attr.ah_attr.grh.hop_limit == 64,
+	       "a query returns the address of the peer");
+	end_drop(&x);
+	end_drop(&y);
+}
+
+/* Does the change to RTR fail with the error number @err? */
+static void refused(const char *what, struct end *x, const struct end *y, const struct how *how,
+		    int err)
+{
+	int got;
+
+	if (to_init(x))
+		die("to_init");
+	got = to_rtr(x, y, how);
+	report(got == err, "refused: %s (%s)", what, strerror(got));
+	if (state_of(x) != IBV_QPS_INIT)
+		die("the state has changed");
+}
+
+void test_refusals(void)
+{
+	struct end x, y, other;
+	struct side no_gid = a;
+
+	end_make(&x, &a);
+	end_make(&y, &b);
+	refused("a queue pair to itself", &x, &x, &usual, EOPNOTSUPP);
+	other = x;
+	other.side = &no_gid;
+	no_gid.gid_index = 0;
+	refused("GID 0, which is no IP address", &other, &y, &usual, EINVAL);
+	no_gid = b;
+	other = y;
+	other.side = &no_gid;
+	memset(&no_gid.gid, 0, sizeof(no_gid.gid));
+	refused("a peer without an address", &x, &other, &usual, EINVAL);
+	no_gid.gid.raw[0] = 0xff;
+	refused("a peer with a multicast address", &x, &other, &usual, EINVAL);
+	report(to_state(&x, IBV_QPS_RTS) == EINVAL, "refused: RTS before RTR");
+	if (to_state(&x, IBV_QPS_RESET) || connect_end(&x, &y, &usual))
+		die("connect");
+	report(to_state(&x, IBV_QPS_SQD) == EOPNOTSUPP, "refused: SQD");
+	report(to_rtr(&x, &y, &usual) == EINVAL, "refused: RTR of a queue pair in RTS");
+	report(state_of(&x) == IBV_QPS_RTS, "after refused changes the state is RTS");
+	if (connect_end(&y, &x, &usual))
+		die("connect");
+	report(talk(&x, &y), "after refused changes the queue pair connects");
+	end_drop(&x);
+	end_drop(&y);
+}
+
+/* One end begins later. What the other end posts meanwhile waits. */
+void test_late(void)
+{
+	struct end x, y;
+	int order;
+
+	for (order = 0; order < 2; order++) {
+		end_make(&x, order ? &b : &a);
+		end_make(&y, order ? &a : &b);
+		memset(y.side->mem, 0, BUFFER);
+		fill_tx(&x, 0x33);
+		if (connect_end(&x, &y, &usual) || post_op(&x, IBV_WR_SEND, 1, &y))
+			die("connect");
+		report(quiet(&x, 1500), "%s waits for its peer", x.side->name);
+		if (to_init(&y) || post_recv(&y, 2) || connect_end(&y, &x, &usual))
+			die("connect");
+		report(ends(&x, 1, IBV_WC_SUCCESS) &&
+		       ends(&y, 2, IBV_WC_SUCCESS) && arrived(&y, 0x33),
+		       "%s: the request that waited arrives", x.side->name);
+		end_drop(&x);
+		end_drop(&y);
+	}
+	/* without a request nothing expires: 8 seconds are more than the limit of 5 seconds */
+	end_make(&x, &a);
+	end_make(&y, &b);
+	if (connect_end(&x, &y, &usual))
+		die("connect");
+	sleep(8);
+	report(state_of(&x) == IBV_QPS_RTS && !connect_end(&y, &x, &usual) && talk(&x, &y),
+	       "without requests a queue pair waits longer than its limit");
+	end_drop(&x);
+	end_drop(&y);
+}
+
+static void never(const char *what, const struct how *wrong, struct side *from, struct side *to)
+{
+	struct end x, y;
+
+	end_make(&x, from);
+	end_make(&y, to);
+	if (to_init(&x) || post_recv(&x, 9) || connect_end(&x, &y, wrong) ||
+	    connect_end(&y, &x, &usual))
+		die("connect");
+	if (post_op(&x, IBV_WR_RDMA_WRITE, 1, &y) || post_op(&x, IBV_WR_SEND, 2, &y))
+		die("post");
+	report(ends(&x, 1, IBV_WC_RETRY_EXC_ERR) &&
+	       ends(&x, 2, IBV_WC_WR_FLUSH_ERR) &&
+	       ends(&x, 9, IBV_WC_WR_FLUSH_ERR) && state_of(&x) == IBV_QPS_ERR,
+	       "%s from %s: the first request fails, and the rest is flushed", what, from->name);
+	report(state_of(&y) == IBV_QPS_RTS, "%s from %s: the other end goes on", what, from->name);
+	/* the queue pair can be used again */
+	report(!to_state(&x, IBV_QPS_RESET) && !connect_end(&x, &y, &usual) && talk(&x, &y),
+	       "%s from %s: after a reset the queue pair connects", what, from->name);
+	end_drop(&x);
+	end_drop(&y);
+}
+
+void test_wrong(void)
+{
+	struct how psn = usual, qpn = usual, gid = usual;
+
+	psn.wrong_psn = 1;
+	qpn.wrong_qpn = 1;
+	gid.wrong_gid = true;
+	never("a wrong PSN", &psn, &a, &b);
+	never("a wrong PSN", &psn, &b, &a);
+	never("a wrong queue pair number", &qpn, &a, &b);
+	never("a wrong GID", &gid, &b, &a);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * iwt_direct: tests direct connections, which need no rdma_cm. One process has both ends of each
+ * connection, on two links.
+ */
+#ifndef DIRECT_H
+#define DIRECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <infiniband/verbs.h>
+
+#include "cm.h"
+#include "patience.h"
+#include "random.h"
+#include "results.h"
+
+#define DEPTH		32
+#define BUFFER		4096
+
+/* A link of the test, with memory that all queue pairs of the link use. */
+struct side {
+	const char *name;
+	int gid_index;
+	union ibv_gid gid;
+	struct ibv_context *verbs;
+	struct ibv_pd *pd;
+	uint8_t *mem;
+	struct ibv_mr *mr;
+};
+
+/*
+ * A queue pair. Its receives use the first half of the memory of the link, and its requests the
+ * second half.
+ */
+struct end {
+	struct side *side;
+	struct ibv_qp *qp;
+	struct ibv_cq *cq;
+	struct ibv_srq *srq;
+	uint32_t psn;
+	int access;
+};
+
+/* Parameters that differ from the usual ones. */
+struct how {
+	uint8_t timeout, retry_cnt, rnr_retry, min_rnr_timer;
+	uint8_t rd_atomic;
+	uint32_t wrong_qpn, wrong_psn;
+	bool wrong_gid;
+};
+
+extern const struct how usual;
+extern struct side a, b;
+
+/* end.c */
+void side_open(struct side *s, const char *name, int gid_index);
+void side_close(struct side *s);
+void end_make(struct end *e, struct side *s);
+/* As end_make(), with the shared receive queue @srq, or without one if @srq is NULL. */
+void end_make_srq(struct end *e, struct side *s, struct ibv_srq *srq);
+struct ibv_srq *srq_make(struct side *s);
+void end_drop(struct end *e);
+/* Each returns 0 or an error number. */
+int to_init(struct end *e);
+int to_rtr(struct end *e, const struct end *peer, const struct how *how);
+int to_rts(struct end *e, const struct how *how);
+int to_state(struct end *e, enum ibv_qp_state state);
+int connect_end(struct end *e, const struct end *peer, const struct how *how);
+enum ibv_qp_state state_of(struct end *e);
+
+int post_recv(struct end *e, uint64_t wr_id);
+int post_op(struct end *e, enum ibv_wr_opcode op, uint64_t wr_id, const struct end *peer);
+/* Waits for a completion. Return: its status, or -1 after @seconds without a completion. */
+int status_of(struct end *e, uint64_t wr_id, unsigned int seconds);
+/* Waits for a completion, which must have the status @want; prints another status. */
+bool ends(struct end *e, uint64_t wr_id, int want);
+/* Does the next completion of @e not come within @ms? */
+bool quiet(struct end *e, unsigned int ms);
+/* One Send in each direction, with verified data. */
+bool talk(struct end *x, struct end *y);
+/* Fills the memory of requests of @e with @seed. */
+void fill_tx(struct end *e, uint8_t seed);
+/* Is the memory of receives of @e full of @seed? */
+bool arrived(struct end *e, uint8_t seed);
+
+/* the tests */
+void test_basics(void);
+void test_attributes(void);
+void test_refusals(void);
+void test_late(void);
+void test_wrong(void);
+void test_leave(void);
+void test_reset(void);
+void test_receives(void);
+void test_limits(void);
+void test_errors(void);
+void test_many(uint32_t n);
+void test_churn(uint32_t rounds);
+
+#endif

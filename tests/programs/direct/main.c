@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * iwt_direct [-n NUMBER] [-s SEED] LINK GID LINK GID GROUP...: runs groups of tests between two
+ * links. GID is the index of a GID of the link before it. GROUP is basics, attributes, refusals,
+ * late, wrong, leave, reset, receives, limits, errors, many (NUMBER connections) or churn (NUMBER changes by each thread).
+ * SEED repeats a run. Results in TAP.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "direct.h"
+
+static void run(const char *group, uint32_t n)
+{
+	static const struct {
+		const char *name;
+		void (*test)(void);
+	} groups[] = {
+		{ "basics", test_basics }, { "attributes", test_attributes },
+		{ "refusals", test_refusals }, { "late", test_late }, { "wrong", test_wrong },
+		{ "leave", test_leave }, { "reset", test_reset },
+		{ "receives", test_receives }, { "limits", test_limits },
+		{ "errors", test_errors },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		if (!strcmp(groups[i].name, group)) {
+			groups[i].test();
+			return;
+		}
+	}
+	if (!strcmp(group, "many")) {
+		test_many(n);
+	} else if (!strcmp(group, "churn")) {
+		test_churn(n);
+	} else {
+		errno = EINVAL;
+		die(group);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *seed = NULL;
+	uint32_t n = 100;
+	int c;
+
+	while ((c = getopt(argc, argv, "n:s:")) != -1) {
+		switch (c) {
+		case 'n': n = strtoul(optarg, NULL, 0); break;
+		case 's': seed = optarg; break;
+		default: return 2;
+		}
+	}
+	if (argc - optind < 5 || !n)
+		return 2;
+	random_begin(seed);
+	side_open(&a, argv[optind], atoi(argv[optind + 1]));
+	side_open(&b, argv[optind + 2], atoi(argv[optind + 3]));
+	for (optind += 4; optind < argc; optind++)
+		run(argv[optind], n);
+	side_close(&a);
+	side_close(&b);
+	return results_end();
+}

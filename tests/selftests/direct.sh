@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Direct connections: queue pairs that connect without rdma_cm (iwt_direct), over IPv4 and IPv6.
+# IWT_SEED: repeats a run
+. "$(dirname "$0")/../lib/begin.sh"
+
+# shellcheck source=tests/lib/settings.sh
+. "$IWT_LIB/settings.sh"
+
+begin iwt_direct
+only_iw_tcp "no other iWARP device connects without rdma_cm"
+only_with DIRECT
+want_settings
+two_links
+settings_begin
+for link in $DEV_A $DEV_B; do set_link $link direct_port 64791; done
+# group NAME GID [OPTION...]: runs a group of tests between GIDs with the index GID
+group() {
+	tap "$1, GID $2" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "${@:3}" \
+		${IWT_SEED:+-s "$IWT_SEED"} "$DEV_A" "$2" "$DEV_B" "$2" "$1"
+}
+for name in basics attributes refusals late wrong leave reset receives limits errors; do group $name 1; done
+group many 1 -n 300
+group churn 1 -n 60
+# with the setting 0 a queue pair cannot connect
+set_link $DEV_A direct_port 0
+off() { ! "$IWT_BIN/iwt_direct" "$DEV_A" 1 "$DEV_B" 1 attributes >"$TMP/off" 2>&1 && grep -q "connect: Operation not supported" "$TMP/off"; }
+check "direct_port 0: queue pairs do not connect" off
+settings_end
+ktap_finish
