@@ -258,7 +258,7 @@ static int to_rts(struct iwt_direct_qp *d, struct iwt_qp *qp, const struct ib_qp
 		d->end.rnr_retry = d->attr.rnr_retry;
 		d->end.rts = true;
 		if (!d->ended && !d->connected)
-			mod_delayed_work(iwt_cm_wq, &d->work, 0);
+			mod_delayed_work(iwt_direct_wq, &d->work, 0);
 	}
 	mutex_unlock(&d->lock);
 	return 0;

@@ -22,6 +22,8 @@ int iwt_direct_modify(struct iwt_qp *qp, const struct ib_qp_attr *attr, int mask
 		      struct iwt_qp_change *c);
 void iwt_direct_query(struct iwt_qp *qp, struct ib_qp_attr *attr);
 void iwt_direct_end(struct iwt_qp *qp);
+int iwt_direct_init(void);
+void iwt_direct_exit(void);
 #else
 static inline int iwt_direct_modify(struct iwt_qp *qp, const struct ib_qp_attr *attr,
 				    int mask, struct iwt_qp_change *c)
@@ -31,6 +33,8 @@ static inline int iwt_direct_modify(struct iwt_qp *qp, const struct ib_qp_attr *
 
 static inline void iwt_direct_query(struct iwt_qp *qp, struct ib_qp_attr *attr) {}
 static inline void iwt_direct_end(struct iwt_qp *qp) {}
+static inline int iwt_direct_init(void) { return 0; }
+static inline void iwt_direct_exit(void) {}
 #endif
 
 #endif

@@ -11,12 +11,24 @@
 
 /* Milliseconds that a queue pair in RTR waits for its change to RTS. */
 #define IWT_DIRECT_RTS_MS	50
-/* Maximum number of milliseconds between two attempts; the pause is doubled each time. */
-#define IWT_DIRECT_PAUSE_MAX_MS	200
+/*
+ * Maximum number of milliseconds between two attempts. The pause is doubled each time, up to the
+ * first limit in the first IWT_DIRECT_SOON_MS, and up to the second limit later.
+ */
+#define IWT_DIRECT_PAUSE_SOON_MS	200
+#define IWT_DIRECT_PAUSE_MAX_MS		1000
+#define IWT_DIRECT_SOON_MS		10000
 /* Requests wait for a connection at least so many milliseconds. */
 #define IWT_DIRECT_PATIENCE_MS	5000
 /* Milliseconds between two checks whether requests have waited too long. */
-#define IWT_DIRECT_CHECK_MS	250
+#define IWT_DIRECT_CHECK_MS	1000
+
+/*
+ * The works of direct connections have their own workqueue: a process may let thousands of queue
+ * pairs try again and again, and must not delay the connections of rdma_cm. The workqueue is
+ * ordered, so an attempt of a queue pair does not run beside the startup of its connection.
+ */
+struct workqueue_struct *iwt_direct_wq;
 
 static struct iwt_direct_qp *to_direct_qp(struct iwt_direct *direct)
 {
@@ -112,9 +124,12 @@ static int begin_attempt(struct iwt_direct_qp *d, struct iwt_ep *ep)
 static void plan_retry(struct iwt_direct_qp *d)
 	__must_hold(&d->lock)
 {
+	bool soon = time_before(jiffies, d->rtr_at + msecs_to_jiffies(IWT_DIRECT_SOON_MS));
+	unsigned int most = soon ? IWT_DIRECT_PAUSE_SOON_MS : IWT_DIRECT_PAUSE_MAX_MS;
+
 	d->trying = false;
 	d->next_try = jiffies + msecs_to_jiffies(d->pause);
-	d->pause = min_t(unsigned int, 2 * d->pause, IWT_DIRECT_PAUSE_MAX_MS);
+	d->pause = min(2 * d->pause, most);
 }
 
 static void attempt(struct iwt_direct_qp *d)
@@ -130,6 +145,7 @@ static void attempt(struct iwt_direct_qp *d)
 	}
 	/* as soon as the endpoint is unlocked, its last work may drop the first reference */
 	iwt_ep_get(ep);
+	ep->wq = iwt_direct_wq;
 	mutex_lock(&ep->lock);
 	err = begin_attempt(d, ep);
 	if (err)
@@ -170,7 +186,7 @@ void iwt_direct_check_later(struct iwt_direct_qp *d)
 	lockdep_assert_held(&d->lock);
 	if (d->role == IWT_DIRECT_INITIATOR && !d->trying)
 		delay = clamp_t(long, d->next_try - jiffies, 1, delay);
-	mod_delayed_work(iwt_cm_wq, &d->work, delay);
+	mod_delayed_work(iwt_direct_wq, &d->work, delay);
 }
 
 /* Give up: fail the posted requests. */
@@ -355,3 +371,16 @@ const struct iwt_direct_ops iwt_direct_events = {
 	.reply = on_reply,
 	.put = on_put,
 };
+
+/* Create the workqueue at module load; may sleep. Return: 0 or -ENOMEM. */
+int iwt_direct_init(void)
+{
+	iwt_direct_wq = alloc_ordered_workqueue("iw_tcp_direct", WQ_MEM_RECLAIM);
+	return iwt_direct_wq ? 0 : -ENOMEM;
+}
+
+/* Destroy the workqueue at module unload, when no endpoint is left; may sleep. */
+void iwt_direct_exit(void)
+{
+	destroy_workqueue(iwt_direct_wq);
+}

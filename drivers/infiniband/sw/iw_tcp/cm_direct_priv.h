@@ -61,6 +61,7 @@ struct iwt_direct_qp {
 };
 
 /* cm_direct_conn.c */
+extern struct workqueue_struct *iwt_direct_wq;
 extern const struct iwt_direct_ops iwt_direct_events;
 void iwt_direct_work(struct work_struct *work);
 void iwt_direct_check_later(struct iwt_direct_qp *d)

@@ -4,6 +4,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "cm.h"
+#include "cm_direct.h"
 #include "config.h"
 #include "device.h"
 #include "link.h"
@@ -35,6 +36,9 @@ static int __init iwt_init(void)
 	ret = iwt_cm_delayed_init();
 	if (ret)
 		goto no_cm_delayed;
+	ret = iwt_direct_init();
+	if (ret)
+		goto no_direct;
 	ret = iwt_cm_init();
 	if (ret)
 		goto no_cm;
@@ -56,6 +60,8 @@ no_device:
 no_conf:
 	iwt_cm_exit();
 no_cm:
+	iwt_direct_exit();
+no_direct:
 	iwt_cm_delayed_exit();
 no_cm_delayed:
 	iwt_pager_exit();
@@ -75,6 +81,7 @@ static void __exit iwt_exit(void)
 	iwt_mmap_exit();
 	iwt_conf_exit();
 	iwt_cm_exit();
+	iwt_direct_exit();
 	iwt_cm_delayed_exit();
 	iwt_pager_exit();
 	iwt_idle_cpu_exit();

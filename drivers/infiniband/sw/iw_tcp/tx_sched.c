@@ -29,9 +29,9 @@ static bool confirm_is_urgent(const struct iwt_stream *st)
 }
 
 /*
- * The work request tx->idx is finished. On a direct connection, let a Read confirm it, unless it
- * is not signalled and the send queue has room. A request without a message needs no confirmation
- * if all earlier requests are confirmed.
+ * The work request tx->idx is finished. On a direct connection, let a Read confirm it, also if it
+ * is not signalled: if the peer leaves later, the request must not fail. A request without a
+ * message needs no confirmation if all earlier requests are confirmed.
  */
 static void await_confirm(struct iwt_stream *st)
 	__must_hold(&st->lock)
@@ -43,7 +43,7 @@ static void await_confirm(struct iwt_stream *st)
 		return;
 	if (is_local(tx->wqe->h.opcode) && sq->confirmed == tx->idx)
 		iwt_sq_confirm(sq, tx->idx + 1);
-	else if (iwt_sq_entry(sq, tx->idx)->flags & IWT_WR_SIGNALED || confirm_is_urgent(st))
+	else
 		tx->confirm_due = tx->idx + 1;
 }
 
