@@ -7,6 +7,11 @@
 
 #include "direct.h"
 
+/* The least limit that the driver observes: five seconds. */
+static const struct how short_limit = {
+	.timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .min_rnr_timer = 12, .rd_atomic = 4,
+};
+
 /* Each operation, in the direction from @x to @y. */
 static void operations(struct end *x, struct end *y, const char *way)
 {
@@ -175,7 +180,7 @@ void test_late(void)
 	/* without a request nothing expires: 8 seconds are more than the limit of 5 seconds */
 	end_make(&x, &a);
 	end_make(&y, &b);
-	if (connect_end(&x, &y, &usual))
+	if (connect_end(&x, &y, &short_limit))
 		die("connect");
 	sleep(8);
 	report(state_of(&x) == IBV_QPS_RTS && !connect_end(&y, &x, &usual) && talk(&x, &y),
@@ -209,7 +214,7 @@ static void never(const char *what, const struct how *wrong, struct side *from, 
 
 void test_wrong(void)
 {
-	struct how psn = usual, qpn = usual, gid = usual;
+	struct how psn = short_limit, qpn = short_limit, gid = short_limit;
 
 	psn.wrong_psn = 1;
 	qpn.wrong_qpn = 1;

@@ -10,8 +10,9 @@
 
 #define PATH_MTU	IBV_MTU_1024
 
+/* timeout and retry_cnt: more than two minutes, because the machine may be busy */
 const struct how usual = {
-	.timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .min_rnr_timer = 12, .rd_atomic = 4,
+	.timeout = 22, .retry_cnt = 7, .rnr_retry = 7, .min_rnr_timer = 12, .rd_atomic = 4,
 };
 
 struct side a, b;
