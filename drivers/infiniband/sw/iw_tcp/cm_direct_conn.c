@@ -5,6 +5,7 @@
 #include <net/inet_ecn.h>
 #include <net/ipv6.h>
 
+#include "cm_direct.h"
 #include "dev.h"
 #include "sock.h"
 #include "stats.h"

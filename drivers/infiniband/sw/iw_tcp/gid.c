@@ -25,11 +25,18 @@
  */
 static bool is_copy(int idx)
 {
-	return !compat_cm_by_netdev && idx == IWT_GIDS - 1;
+	if (!compat_cm_by_netdev)
+		return idx == IWT_GIDS - 1;
+	return false;
 }
 
 /* Number of entries, from 1 on, for IP addresses. */
-#define IWT_GIDS_OF_IP	(IWT_GIDS - 1 - !compat_cm_by_netdev)
+static int gids_of_ip(void)
+{
+	if (!compat_cm_by_netdev)
+		return IWT_GIDS - 2;
+	return IWT_GIDS - 1;
+}
 
 /* IP addresses of a net device, as GIDs. */
 struct addrs {
@@ -39,7 +46,7 @@ struct addrs {
 
 static void add_addr(struct addrs *a, const struct in6_addr *addr)
 {
-	if (a->n < IWT_GIDS_OF_IP)
+	if (a->n < gids_of_ip())
 		memcpy(&a->gid[a->n++], addr, sizeof(*addr));
 }
 
@@ -94,7 +101,7 @@ static bool remove_others(struct iwt_gid_table *t, const struct addrs *a)
 	bool changed = false;
 	int i;
 
-	for (i = 1; i <= IWT_GIDS_OF_IP; i++) {
+	for (i = 1; i <= gids_of_ip(); i++) {
 		if (rdma_is_zero_gid(&t->gid[i]) || has(a->gid, a->n, &t->gid[i]))
 			continue;
 		memset(&t->gid[i], 0, sizeof(t->gid[i]));
@@ -109,9 +116,9 @@ static bool add_gid(struct iwt_gid_table *t, const union ib_gid *gid)
 {
 	int i;
 
-	if (has(t->gid + 1, IWT_GIDS_OF_IP, gid))
+	if (has(t->gid + 1, gids_of_ip(), gid))
 		return false;
-	for (i = 1; i <= IWT_GIDS_OF_IP; i++) {
+	for (i = 1; i <= gids_of_ip(); i++) {
 		if (rdma_is_zero_gid(&t->gid[i])) {
 			t->gid[i] = *gid;
 			return true;
@@ -172,7 +179,7 @@ static void fill_link_gid(const struct iwt_dev *dev, union ib_gid *gid)
 	ether_addr_copy(gid->raw, dev->addr);
 	if (compat_cm_by_netdev)
 		addrconf_addr_eui48(gid->raw + 8, (const char *)dev->addr);
-	else
+	if (!compat_cm_by_netdev)
 		compat_cm_gid(dev->netdev, gid);
 }
 
@@ -204,7 +211,9 @@ int iwt_query_gid(struct ib_device *ibdev, u32 port, int idx, union ib_gid *gid)
 		*gid = t->gid[idx];
 		spin_unlock_bh(&t->lock);
 	}
-	WRITE_ONCE(t->refilling, compat_cm_by_netdev && !idx && t->filled ? current : NULL);
+	if (!compat_cm_by_netdev)
+		return 0;
+	WRITE_ONCE(t->refilling, !idx && t->filled ? current : NULL);
 	t->filled |= !idx;
 	return 0;
 }
