@@ -56,6 +56,17 @@ def read_on(conn):
     conn.tcp.acknowledge()
 
 
+def probed_rarely(tcp):
+    """
+    Waits until the device's TCP has probed the closed window after a pause of six seconds. TCP
+    doubles the pauses, so its next probe comes when the dead path works again.
+    """
+    while tcp.pump(6):
+        pass
+    check(tcp.pump(LONG), "TCP does not probe the closed window")
+    tcp.settle()
+
+
 # ---- the states of a queue pair, and of an endpoint that has a queue pair ----
 
 
@@ -203,6 +214,41 @@ def in_terminate_pending(make):
     terminated(conn)
 
 
+def in_terminate_pending_unprobed(make):
+    """
+    TERMINATE: the window has been closed for so long that the device's TCP does not probe it while
+    the path is dead, and the Terminate waits after the octets that TCP has
+    """
+    conn, _ = begin_stuck(make)
+    probed_rarely(conn.tcp)
+    bad(conn)
+    conn.tcp.settle()
+    cut(conn.tcp)
+    back(conn.tcp)
+    read_on(conn)
+    terminated(conn)
+
+
+def in_closing_unprobed(make):
+    """
+    CLOSING: the window has been closed for so long that the device's TCP does not probe it while
+    the path is dead; a Send and FIN wait for the window
+    """
+    conn = begin(make)
+    conn.tcp.window = 0
+    conn.tcp.acknowledge()
+    post_one(conn)
+    probed_rarely(conn.tcp)
+    conn.ulp.disconnect(id=conn.id)
+    cut(conn.tcp)
+    back(conn.tcp)
+    read_on(conn)
+    one_message(conn)
+    conn.peer.expect_fin(LONG)
+    takes_one(conn)
+    ended(conn)
+
+
 def in_terminate(make):
     """TERMINATE: a Send, the Terminate and FIN are lost"""
     conn = begin(make)
@@ -241,8 +287,8 @@ def in_closed(make):
     conn.peer.expect_fin(LONG)
 
 
-STATES = (in_rts, in_half, in_drain, in_closing, in_closing_acknowledged, in_terminate_pending, in_terminate,
-          in_linger, in_closed)
+STATES = (in_rts, in_half, in_drain, in_closing, in_closing_acknowledged, in_terminate_pending,
+          in_terminate_pending_unprobed, in_closing_unprobed, in_terminate, in_linger, in_closed)
 
 
 # ---- the states of startup ----

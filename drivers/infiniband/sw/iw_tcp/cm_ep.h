@@ -76,7 +76,7 @@ struct net_device;
  * deadline of a state (RFC 5044 7.1.2 r10). The deadline for the Reply includes the time that the
  * peer's ULP needs to decide. The deadline for closing (FIN or a Terminate is queued after the
  * data) is extended by IWT_CM_CLOSE_MS if the peer has acknowledged data, or if the peer does not
- * answer at all. It is extended at most IWT_CM_CLOSE_EXTENSIONS times.
+ * answer (waits_on()). It is extended at most IWT_CM_CLOSE_EXTENSIONS times.
  *
  * These times let a connection survive a path failure of ten seconds. TCP doubles its
  * retransmission timeout, so TCP may need twice as long to notice that the path works again; TCP
@@ -200,6 +200,7 @@ struct iwt_listen {
  * @acked: sequence number that the peer had acknowledged when @deadline was set
  * @patient: the close waits for work requests: the deadline is set by the link's user_timeout,
  *	and is not extended
+ * @silent: the peer did not answer when @deadline was last extended
  * @extensions: how often @deadline was extended, at most IWT_CM_CLOSE_EXTENSIONS times
  * @dev: device; NULL until a new inbound connection is assigned to a device
  * @sock: socket; NULL when CLOSED
@@ -244,6 +245,7 @@ struct iwt_ep {
 	unsigned long deadline __guarded_by(&lock);
 	u32 acked __guarded_by(&lock);
 	bool patient __guarded_by(&lock);
+	bool silent __guarded_by(&lock);
 	u32 extensions __guarded_by(&lock);
 
 	struct iwt_dev *dev;

@@ -31,23 +31,27 @@ static void do_timer(struct work_struct *work)
 }
 
 /*
- * Is the deadline of closing to be extended? There are two reasons for an extension. First, the
+ * Is the deadline of closing to be extended? There are three reasons for an extension. First, the
  * peer has acknowledged data since the deadline was set: TCP may still have megabytes to send
  * before FIN or a Terminate, over a slow path or to a slow reader. An acknowledgment of FIN alone
- * (one sequence number) does not count. Second, the peer does not answer at all: the path may be
- * dead for a while. The number of extensions is limited, because a peer may acknowledge single
- * bytes, or stay silent, for ever.
+ * (one sequence number) does not count. Second, the peer does not answer, or TCP has not asked it
+ * for a while: the path may be dead for some time. Third, the peer did not answer when the
+ * deadline was last extended: it may have begun to answer a moment ago. The number of extensions
+ * is limited, because a peer may acknowledge single bytes, or stay silent, for ever.
  *
  * Return: true if so; the extension is counted.
  */
 static bool waits_on(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
+	bool was_silent = ep->silent;
+
 	if (!ep->sock || ep->patient ||
 	    (ep->state != IWT_CM_FULL && ep->state != IWT_CM_CLOSING &&
 	     ep->state != IWT_CM_LINGER))
 		return false;
-	if (iwt_sock_acked(ep->sock) - ep->acked <= 1 && !iwt_sock_unanswered(ep->sock))
+	ep->silent = iwt_sock_unanswered(ep->sock);
+	if (iwt_sock_acked(ep->sock) - ep->acked <= 1 && !ep->silent && !was_silent)
 		return false;
 	if (ep->extensions == IWT_CM_CLOSE_EXTENSIONS)
 		return false;

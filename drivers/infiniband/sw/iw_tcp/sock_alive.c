@@ -13,6 +13,8 @@
  * the time keepidle, and all probes together take as long again.
  */
 #define IWT_SOCK_PROBES		4
+/* Milliseconds without a segment after which it is unknown whether the peer lives. */
+#define IWT_SOCK_SILENT_MS	2500
 
 /*
  * Set how TCP probes an idle peer, and restart the timer. @idle: seconds until the first probe.
@@ -67,11 +69,14 @@ void iwt_sock_ask(struct sock *sk)
 }
 
 /**
- * iwt_sock_unanswered() - has the peer not answered TCP's last retransmission or probe yet?
+ * iwt_sock_unanswered() - is there no sign that the peer lives?
  * @s: socket
  *
- * A peer that only keeps its window closed does answer TCP's probes. Any context; the result may
- * be outdated when this function returns.
+ * That is so if the peer has not answered TCP's last retransmission or probe yet, or if no
+ * segment has come for IWT_SOCK_SILENT_MS. The second condition is necessary because TCP probes a
+ * closed window at growing intervals of up to two minutes, so a path may be dead for long before
+ * TCP notices it. A peer that only keeps its window closed answers each probe. Any context; the
+ * result may be outdated when this function returns.
  *
  * Return: true if so.
  */
@@ -79,5 +84,6 @@ bool iwt_sock_unanswered(const struct iwt_sock *s)
 {
 	const struct inet_connection_sock *icsk = inet_csk(s->sk);
 
-	return READ_ONCE(icsk->icsk_retransmits) || READ_ONCE(icsk->icsk_probes_out);
+	return READ_ONCE(icsk->icsk_retransmits) || READ_ONCE(icsk->icsk_probes_out) ||
+	       keepalive_time_elapsed(tcp_sk(s->sk)) >= msecs_to_jiffies(IWT_SOCK_SILENT_MS);
 }
