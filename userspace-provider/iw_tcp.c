@@ -15,7 +15,8 @@
 
 /* The features that this provider supports. */
 #define IWT_FEATURES_KNOWN	(IWT_FEATURE_RFC7306 | IWT_FEATURE_DEFERRED | \
-				 IWT_FEATURE_WINDOWS)
+				 IWT_FEATURE_WINDOWS | \
+				 IWT_FEATURE_SRQ_DOORBELL)
 
 /* The kernel encodes the version of the module as major << 32 | minor << 16 | patch. */
 static int iwt_query_device_ex(struct ibv_context *context,

@@ -418,7 +418,8 @@ int iwt_wq_put_recvs(struct iwt_wq *wq, struct ibv_recv_wr *wr,
 
 /*
  * Reports errors as iwt_post_send() does. The kernel reads the ring when a message arrives, and
- * requires the doorbell only to flush the receives of a queue pair in error.
+ * requires the doorbell only if a message waits for a receive, or to flush the receives of a queue
+ * pair in error.
  */
 int iwt_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad_wr)

@@ -207,20 +207,40 @@ static void iwt_srq_lock(struct iwt_srq *srq)
 	}
 }
 
+/* Rings the doorbell: the kernel wakes the messages that wait for a receive. */
+static int iwt_srq_doorbell(struct iwt_srq *srq)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_SRQ, IWT_METHOD_SRQ_DOORBELL,
+			       1);
+
+	fill_attr_in_obj(cmd, IWT_ATTR_SRQ, srq->vsrq.srq.handle);
+
+	return execute_ioctl(srq->vsrq.srq.context, cmd);
+}
+
 /*
- * On failure the work requests before *bad_wr are posted. No doorbell is needed: the kernel reads
- * the ring when a Send arrives.
+ * Reports errors as iwt_post_send() does. The kernel reads the ring when a message arrives, and
+ * requires the doorbell only if a message waits for a receive.
  */
 int iwt_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 		      struct ibv_recv_wr **bad_wr)
 {
 	struct iwt_srq *srq = to_iwt_srq(ibsrq);
+	struct ibv_recv_wr *first = wr;
+	enum iwt_news news;
 	int ret;
+	int err;
 
 	iwt_srq_lock(srq);
 	ret = iwt_wq_put_recvs(&srq->rq, wr, bad_wr);
-	iwt_wq_publish(&srq->rq);
+	news = iwt_wq_publish(&srq->rq);
 	pthread_spin_unlock(&srq->rq.lock);
+
+	err = news == IWT_NEWS_RING ? iwt_srq_doorbell(srq) : 0;
+	if (unlikely(err)) {
+		*bad_wr = first;
+		ret = err;
+	}
 
 	return ret;
 }

@@ -53,6 +53,7 @@ struct fake {
 
 	/* what the provider has done */
 	unsigned int doorbells;
+	unsigned int srq_doorbells;
 	unsigned int flushes;
 	unsigned int arms;	/* number of calls that request events */
 	uint32_t arm_flags;	/* flags of the last such call */

@@ -95,6 +95,11 @@ int fake_srq_method(struct ibv_command_buffer *cmd)
 {
 	struct iwt_create_srq_resp *answer;
 
+	if (cmd->hdr.method_id == IWT_METHOD_SRQ_DOORBELL &&
+	    fake_attr_data(cmd, IWT_ATTR_SRQ) == FAKE_SRQ_HANDLE) {
+		fake.srq_doorbells++;
+		return fake.doorbell_err;
+	}
 	if (cmd->hdr.method_id != IWT_METHOD_SRQ_NEW_RING ||
 	    fake_attr_data(cmd, IWT_ATTR_SRQ) != FAKE_SRQ_HANDLE)
 		abort();

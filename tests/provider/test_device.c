@@ -73,7 +73,7 @@ static void test_context(void)
 
 	ok(context, "context: the context is opened");
 	is(fake.features_asked, IWT_FEATURE_RFC7306 | IWT_FEATURE_DEFERRED |
-	   IWT_FEATURE_WINDOWS,
+	   IWT_FEATURE_WINDOWS | IWT_FEATURE_SRQ_DOORBELL,
 	   "context: the provider requests all features that it knows");
 	is(fake.ops.query_device_ex(context, NULL, &attr, sizeof(attr)), 0,
 	   "context: the query of the device succeeds");

@@ -158,8 +158,19 @@ static void test_posting(void)
 	is(fake.srq.ctl->prod, 2, "srq: the index does not change");
 	is(post(srq, 40, 2, FAKE_MAX_SGE, &ret), 2,
 	   "srq: receives can be posted after the kernel has consumed some");
+	is(fake.srq_doorbells, 0, "srq: the doorbell is not rung");
 	fake.srq.ctl->flags = IWT_RING_NEED_WAKEUP;
-	is(fake.doorbells, 0, "srq: the doorbell is never rung");
+	fake.srq.ctl->cons = 2;
+	is(post(srq, 50, 2, 1, &ret), 2, "srq: receives can be posted while a message waits");
+	is(fake.srq_doorbells, 1, "srq: then the doorbell is rung once");
+	is(post(srq, 60, 1, FAKE_MAX_SGE + 1, &ret), 0, "srq: a bad receive is not posted");
+	is(fake.srq_doorbells, 1, "srq: for this receive the doorbell is not rung");
+	fake.srq.ctl->cons = 4;
+	fake.doorbell_err = EIO;
+	is(post(srq, 70, 1, 1, &ret), 0, "srq: if the doorbell fails, no receive counts as posted");
+	is(ret, EIO, "srq: the error of the doorbell is returned");
+	fake.doorbell_err = 0;
+	is(fake.doorbells, 0, "srq: the doorbell of a queue pair is never rung");
 	fake.ops.destroy_srq(srq);
 	teardown();
 }

@@ -42,7 +42,7 @@ enum iwt_ring_flags {
 	/*
 	 * The kernel does not poll the ring: after a process has stored prod, and
 	 * executed a full memory barrier, the process must ring the doorbell
-	 * (IWT_METHOD_QP_DOORBELL) if this flag is set.
+	 * (IWT_METHOD_QP_DOORBELL or IWT_METHOD_SRQ_DOORBELL) if this flag is set.
 	 */
 	IWT_RING_NEED_WAKEUP	= 1 << 0,
 	/*
@@ -263,6 +263,12 @@ enum iwt_feature {
 	IWT_FEATURE_DEFERRED	= 1 << 1,
 	/* Memory windows: IWT_WR_BIND_MW. */
 	IWT_FEATURE_WINDOWS	= 1 << 2,
+	/*
+	 * The process rings IWT_METHOD_SRQ_DOORBELL if IWT_RING_NEED_WAKEUP is set
+	 * in the ring of a shared receive queue. Otherwise the kernel looks for
+	 * posts from time to time.
+	 */
+	IWT_FEATURE_SRQ_DOORBELL = 1 << 3,
 };
 
 struct iwt_uctx_req {
@@ -372,9 +378,11 @@ enum iwt_srq_method {
 	 * modification fails, the old ring remains in use.
 	 */
 	IWT_METHOD_SRQ_NEW_RING = 1U << UVERBS_ID_NS_SHIFT,
+	/* the doorbell: a message may wait for a receive; see IWT_FEATURE_SRQ_DOORBELL */
+	IWT_METHOD_SRQ_DOORBELL,
 };
 
-/* Attributes of IWT_METHOD_SRQ_NEW_RING; IWT_ATTR_SRQ is the shared receive queue. */
+/* Attributes of the methods of UVERBS_OBJECT_SRQ; IWT_ATTR_SRQ is the shared receive queue. */
 enum iwt_srq_attr {
 	IWT_ATTR_SRQ = 1U << UVERBS_ID_NS_SHIFT,
 	IWT_ATTR_SRQ_MAX_WR,	/* in: __u32, the same max_wr as in the modification */

@@ -33,6 +33,8 @@ enum iwt_raw_qp_flags {
 	IWT_RAW_QP_TX_MESSAGE	= 1 << 3, /* a message is being sent */
 	IWT_RAW_QP_RX_OPEN	= 1 << 4, /* a Send is being received */
 	IWT_RAW_QP_RX_EOF	= 1 << 5, /* the peer has sent FIN */
+	IWT_RAW_QP_CONFIRMS	= 1 << 6, /* a Send or Write completes when it is placed */
+	IWT_RAW_QP_WAIT_RECV	= 1 << 7, /* a message of the peer waits for a receive */
 };
 
 struct iwt_raw_qp {

@@ -53,6 +53,7 @@
 	X(I_CREATE_SRQ,		"method srq_create",		"SRQ")	\
 	X(I_DESTROY_SRQ,	"method srq_destroy",		"SRQ")	\
 	X(I_SRQ_NEW_RING,	"own method SRQ_NEW_RING",	"SRQ")	\
+	X(I_SRQ_DOORBELL,	"own method SRQ_DOORBELL",	"SRQ")	\
 	X(I_DESTROY_PD,		"method pd_destroy",		ALWAYS)	\
 	X(I_DESTROY_MR,		"method mr_destroy",		ALWAYS)	\
 	X(I_DESTROY_MW,		"method mw_destroy",		"WINDOWS")	\

@@ -148,6 +148,14 @@ void iwt_op_srq_recv(struct fuzz *f)
 {
 	struct obj *srq = iwt_pick(f, SRQ, -1);
 
-	if (srq)
-		iwt_post_recvs(f, srq, 1 + iwt_below(f, 12));
+	struct call c;
+
+	if (!srq)
+		return;
+	iwt_post_recvs(f, srq, 1 + iwt_below(f, 12));
+	if (iwt_chance(f, 50))
+		return;
+	iwt_call(&c, I_SRQ_DOORBELL, UVERBS_OBJECT_SRQ, IWT_METHOD_SRQ_DOORBELL);
+	iwt_handle(&c, IWT_ATTR_SRQ, srq->handle);
+	iwt_send(f, iwt_fd(f->w, srq), &c);
 }

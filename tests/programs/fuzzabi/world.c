@@ -109,7 +109,8 @@ static bool get_context(struct fuzz *f, int fd)
 	static const struct ib_uverbs_get_context core;
 	struct iwt_uctx_req private = {
 		.features = IWT_FEATURE_RFC7306 | IWT_FEATURE_WINDOWS |
-			    (iwt_chance(f, 50) ? IWT_FEATURE_DEFERRED : 0),
+			    (iwt_chance(f, 50) ? IWT_FEATURE_DEFERRED : 0) |
+			    (iwt_chance(f, 50) ? IWT_FEATURE_SRQ_DOORBELL : 0),
 	};
 	struct command c = {
 		W_GET_CONTEXT, IB_USER_VERBS_CMD_GET_CONTEXT, false, &core, &private,

@@ -155,8 +155,8 @@ static void flush(struct iwt_qp *qp)
 	struct iwt_stream *st = &qp->stream;
 
 	st->rx.discard = true;
-	st->rx.wait_page = false;
-	st->rx.wait_recv = false;
+	st->rx.stalled = false;
+	iwt_rx_end_wait(st);
 	iwt_fault_cancel(&st->rx.hold.fault);
 	iwt_readq_clear(&st->readq);
 	iwt_tx_drop_work(&st->tx);
@@ -337,6 +337,7 @@ void iwt_qp_setup(struct iwt_qp *qp)
 		.kernel = !qp->user,
 	};
 	INIT_LIST_HEAD(&st->windows);
+	iwt_rx_wait_setup(&st->recv_wait);
 	st->receiver = st->actor;
 	if (qp->ibqp.srq)
 		st->receiver.party.pd = qp->ibqp.srq->pd;

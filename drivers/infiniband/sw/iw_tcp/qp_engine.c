@@ -105,7 +105,7 @@ static void run_rx(struct iwt_qp *qp)
 	}
 	if (st->rx.budget_used)
 		iwt_sock_run_bh(st->sock);
-	else if (!st->rx.wait_page && !st->rx.eof && iwt_sock_at_eof(st->sock) &&
+	else if (!st->rx.stalled && !st->rx.eof && iwt_sock_at_eof(st->sock) &&
 		 !iwt_sock_blind(st->sock))
 		take_fin(qp);
 }

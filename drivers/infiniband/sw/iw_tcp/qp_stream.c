@@ -82,7 +82,8 @@ static int alloc_readq(struct iwt_qp *qp, struct iwt_readq *readq,
 	err = iwt_readq_alloc(readq, terms->ord, terms->ird,
 			      qp->user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
 	set_active_memcg(was);
-	readq->reserve = terms->rc ? min_t(u16, terms->ord, IWT_DIRECT_READS) : 0;
+	if (terms->rc)
+		readq->reserve = min_t(u16, terms->ord, IWT_DIRECT_READS);
 	return err;
 }
 
@@ -170,11 +171,13 @@ bool iwt_qp_detach(struct iwt_qp *qp)
 	iwt_sock_set_ops(st->sock, NULL, NULL);
 	spin_lock_bh(&st->lock);
 	iwt_qp_do_step(qp, IWT_QE_DETACH, IWT_OK);
+	iwt_rx_end_wait(st);
 	cut = iwt_tx_stop(&st->tx) || iwt_zc_in_flight(st->sq.zc);
 	trace_iwt_disconnect(st->ibqp, st->tx.octets, st->rx.octets, cut);
 	WRITE_ONCE(st->sock, NULL);
 	qp->llp = NULL;
 	spin_unlock_bh(&st->lock);
+	iwt_rx_wait_quiesce(&st->recv_wait);
 	atomic_dec(&st->dev->n_conns);
 	iwt_qp_flush_all(qp);
 	iwt_qp_put(qp);

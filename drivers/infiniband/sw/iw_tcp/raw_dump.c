@@ -31,7 +31,9 @@ static u32 flags_of(const struct iwt_stream *st)
 	       (st->rq.srq ? IWT_RAW_QP_SRQ : 0) |
 	       (st->tx.what != IWT_TX_NOTHING ? IWT_RAW_QP_TX_MESSAGE : 0) |
 	       (st->rx.recv_open ? IWT_RAW_QP_RX_OPEN : 0) |
-	       (st->rx.eof ? IWT_RAW_QP_RX_EOF : 0);
+	       (st->rx.eof ? IWT_RAW_QP_RX_EOF : 0) |
+	       (st->sq.confirm ? IWT_RAW_QP_CONFIRMS : 0) |
+	       (st->rx.wait_recv ? IWT_RAW_QP_WAIT_RECV : 0);
 }
 
 static void look_at_queues(const struct iwt_stream *st, struct iwt_raw_qp *raw)
@@ -66,8 +68,8 @@ static void look_at_engines(const struct iwt_stream *st, struct iwt_raw_qp *raw)
 	}
 	raw->ird = st->readq.in_max;
 	raw->ird_used = st->readq.in_n;
-	raw->ord = st->readq.out_max;
-	raw->ord_used = st->readq.out_n;
+	raw->ord = iwt_readq_ord(&st->readq);
+	raw->ord_used = iwt_readq_waiting(&st->readq);
 }
 
 /**

@@ -96,7 +96,7 @@ struct iwt_read_out *iwt_readq_start(struct iwt_readq *q, u32 msn)
  */
 struct iwt_read_out *iwt_readq_oldest(struct iwt_readq *q)
 {
-	return q->out_n ? &q->out[q->out_head] : NULL;
+	return iwt_readq_nth(q, 0);
 }
 
 /**
@@ -123,12 +123,12 @@ struct iwt_read_out *iwt_readq_find(struct iwt_readq *q, u32 msn)
  */
 void iwt_readq_finish(struct iwt_readq *q)
 {
-	u16 max = q->out_max - q->reserve;
+	u16 ord = iwt_readq_ord(q);
 
 	q->own_n -= q->out[q->out_head].rtr;
 	q->out_head = (q->out_head + 1) % q->out_max;
 	q->out_n--;
-	if (iwt_readq_out_wrs(q) <= max - max / READQ_TOGETHER)
+	if (iwt_readq_waiting(q) <= ord - ord / READQ_TOGETHER)
 		q->out_waits = false;
 }
 

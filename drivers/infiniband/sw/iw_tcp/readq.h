@@ -14,6 +14,9 @@
 
 #include "proto/atomic.h"
 
+/* STag of Reads and Writes without data that have no work request; some peers reject STag 0. */
+#define IWT_OWN_STAG	1
+
 /* A Read or atomic operation of this end. */
 struct iwt_read_out {
 	struct iwt_sge sink;	/* addr and lkey are the sink TO and STag */
@@ -22,8 +25,8 @@ struct iwt_read_out {
 	u32 msn;		/* MSN of the Request; also the identifier in an Atomic Request */
 	u32 inval;		/* if has_inval: STag to invalidate after the Response */
 	bool has_inval;
-	bool rtr;		/* has no work request: ready-to-receive message, or @confirm */
-	bool confirm;		/* confirms the work requests before @sq_idx */
+	bool rtr;		/* ready-to-receive message, or @confirm: has no work request */
+	bool confirm;		/* its Response confirms the work requests before @sq_idx */
 	bool atomic;
 };
 
@@ -43,8 +46,8 @@ struct iwt_read_in {
  * @out_max: entries of @out: ORD
  * @out_head: index of the oldest request of this end
  * @out_n: number of requests of this end
- * @reserve: entries of @out that only requests without a work request use
- * @own_n: number of requests of this end that have no work request
+ * @own_n: number of these requests that have no work request
+ * @reserve: entries of @out that are reserved for requests without a work request
  * @out_waits: ORD was reached, and since then too few requests have finished to begin others
  * @in_max: entries of @in: IRD
  * @in_head: index of the oldest request of the peer
@@ -56,8 +59,8 @@ struct iwt_readq {
 	u16 out_max;
 	u16 out_head;
 	u16 out_n;
-	u16 reserve;
 	u16 own_n;
+	u16 reserve;
 	bool out_waits;
 	u16 in_max;
 	u16 in_head;
@@ -78,16 +81,28 @@ bool iwt_readq_answer(struct iwt_readq *q, struct iwt_read_in *r);
 void iwt_readq_put_back(struct iwt_readq *q);
 void iwt_readq_clear(struct iwt_readq *q);
 
+/* Return: the request whose Response must arrive after @n others, or NULL if there is none. */
+static inline struct iwt_read_out *iwt_readq_nth(struct iwt_readq *q, u16 n)
+{
+	return n < q->out_n ? &q->out[(q->out_head + n) % q->out_max] : NULL;
+}
+
 /* Return: number of work requests that wait for a Response. */
-static inline u16 iwt_readq_out_wrs(const struct iwt_readq *q)
+static inline u16 iwt_readq_waiting(const struct iwt_readq *q)
 {
 	return q->out_n - q->own_n;
+}
+
+/* Return: number of work requests that may wait for a Response at the same time. */
+static inline u16 iwt_readq_ord(const struct iwt_readq *q)
+{
+	return q->out_max - q->reserve;
 }
 
 /* Do as many work requests wait for a Response as ORD allows? */
 static inline bool iwt_readq_out_full(const struct iwt_readq *q)
 {
-	return q->out_n == q->out_max || iwt_readq_out_wrs(q) >= q->out_max - q->reserve;
+	return q->out_n == q->out_max || iwt_readq_waiting(q) >= iwt_readq_ord(q);
 }
 
 /*

@@ -86,7 +86,7 @@ struct qp_now {
 	enum iwt_qp_state state;
 	u32 term_err;
 	u32 sq_started, sq_completed, rq_taken;
-	bool connected, crc, tx_markers, rx_markers, large, zerocopy;
+	bool connected, confirms, recv_wait, crc, tx_markers, rx_markers, large, zerocopy;
 	u32 mpa_rev, emss, mulpdu;
 	u32 ird, ird_used, ord, ord_used;
 	u64 tx_octets, rx_octets, blocked;
@@ -126,6 +126,8 @@ static void look_at_qp(struct iwt_qp *qp, struct qp_now *now)
 	now->sq_started = st->sq.cons;
 	now->sq_completed = st->sq.retire;
 	now->rq_taken = st->rq.cons;
+	now->confirms = st->sq.confirm;
+	now->recv_wait = st->rx.wait_recv;
 	now->crc = st->tx.crc;
 	now->tx_markers = st->tx.markers;
 	now->rx_markers = st->rx.rules.markers;
@@ -134,8 +136,8 @@ static void look_at_qp(struct iwt_qp *qp, struct qp_now *now)
 	now->mpa_rev = st->tx.mpa_rev;
 	now->ird = st->readq.in_max;
 	now->ird_used = st->readq.in_n;
-	now->ord = st->readq.out_max;
-	now->ord_used = st->readq.out_n;
+	now->ord = iwt_readq_ord(&st->readq);
+	now->ord_used = iwt_readq_waiting(&st->readq);
 	now->tx_octets = st->tx.octets;
 	now->rx_octets = st->rx.octets;
 	now->blocked = st->tx.blocked;
@@ -166,6 +168,8 @@ static int put_qp(struct sk_buff *msg, const struct qp_now *now, bool names)
 		WORD("rx_markers", on_off(now->rx_markers)),
 		WORD("large_fpdus", on_off(now->large)),
 		WORD("zerocopy", on_off(now->zerocopy)),
+		WORD("confirms", on_off(now->confirms)),
+		WORD("recv_wait", on_off(now->recv_wait)),
 		U32("emss", now->emss),
 		U32("mulpdu", now->mulpdu),
 		U32("ird", now->ird),

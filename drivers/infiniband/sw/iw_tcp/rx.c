@@ -2,8 +2,6 @@
 /* The receive engine: consumes whole FPDUs from the socket, in steps. */
 #include "rx_priv.h"
 
-#include <linux/jiffies.h>
-
 #include "sock.h"
 #include "trace.h"
 
@@ -11,8 +9,6 @@
 #define RX_STEP		(256 << 10)
 /* Cost of an FPDU besides copying, as the number of bytes that are copied in the same time. */
 #define RX_FPDU_COST	512
-/* Maximum number of jiffies until the engine looks again for a receive that is missing. */
-#define IWT_RECV_PAUSE_MAX	(HZ / 16)
 /* Maximum number of steps per run, so that a run does not delay other streams. */
 #define RX_STEPS	4
 
@@ -42,7 +38,7 @@ void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
 /*
  * Place and deliver an FPDU. @again: the FPDU waited for memory and was already traced. @at: the
  * position of the FPDU; moved unless the payload is contiguous. Return: IWT_OK, the error for the
- * Terminate, or %IWT_ERR_ABSENT if memory must be made present first.
+ * Terminate, or %IWT_ERR_ABSENT if memory must be made present or a receive posted first.
  */
 static u32 place_fpdu(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at,
 		      bool again)
@@ -192,8 +188,8 @@ static enum iwt_fpdu_status read_fpdu(struct iwt_stream *st, struct iwt_fpdu *f,
 /*
  * Consume the FPDU at the cursor, or several FPDUs that continue the message of @f, the FPDU that
  * was consumed last. An incomplete FPDU stays in the socket, and this function sets @need to the
- * size of the FPDU in bytes, or to 1 if the size is unknown. An FPDU whose memory is absent also
- * stays.
+ * size of the FPDU in bytes, or to 1 if the size is unknown. An FPDU whose memory is absent, or
+ * for which no receive is posted, also stays.
  *
  * Return: true when at least one FPDU was consumed.
  */
@@ -202,13 +198,13 @@ static bool take_next(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock
 	__must_hold(&st->lock)
 {
 	struct iwt_rx *rx = &st->rx;
-	bool again = rx->wait_page;
+	bool again = rx->stalled;
 	enum iwt_fpdu_status status;
 	u32 err = IWT_OK;
 
 	if (take_alike(st, f, at, avail, t))
 		return true;
-	rx->wait_page = false;
+	rx->stalled = false;
 	status = read_fpdu(st, f, at, avail - t->used, &err);
 	if (status == IWT_FPDU_MORE) {
 		*need = f->size ?: 1;
@@ -218,8 +214,8 @@ static bool take_next(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock
 		t->aligned += iwt_sock_begins_segment(st->sock, at, t->used);
 	if (status == IWT_FPDU_OK)
 		err = take_fpdu(st, f, at, again);
-	rx->wait_page = err == IWT_ERR_ABSENT;
-	if (err && !rx->wait_page)
+	rx->stalled = err == IWT_ERR_ABSENT;
+	if (err && !rx->stalled)
 		note_error(st, f, err);
 	if (err)
 		return false;
@@ -230,9 +226,9 @@ static bool take_next(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock
 }
 
 /*
- * Consume the complete FPDUs that have arrived, up to the budget of a step, or up to an FPDU
- * whose pages must be faulted in first. If the budget is used up, this function sets @need to 0:
- * more FPDUs may have arrived. If the next FPDU is incomplete, this function sets @need as
+ * Consume the complete FPDUs that have arrived, up to the budget of a step, or up to an FPDU that
+ * has to wait for its pages, or for a receive. If the budget is used up, this function sets @need
+ * to 0: more FPDUs may have arrived. If the next FPDU is incomplete, this function sets @need as
  * take_next() does. Return: number of consumed bytes.
  */
 static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 avail,
@@ -280,58 +276,10 @@ static u32 rx_take_step(struct iwt_stream *st)
 		need = used == avail;
 	}
 	iwt_sock_consume(st->sock, used);
-	/* unless an FPDU waits for memory, the rest in the socket is a part of an FPDU */
-	if (need && !rx->discard && used < avail && !rx->wait_page)
+	/* unless an FPDU waits, the rest in the socket is a part of an FPDU */
+	if (need && !rx->discard && used < avail && !rx->stalled)
 		iwt_sock_set_aside(st->sock);
 	return need;
-}
-
-/* Is the time over for which the stream waits for a receive? */
-static bool recv_is_late(const struct iwt_rx *rx)
-{
-	return rx->rnr_ms != U32_MAX &&
-	       time_after_eq(jiffies, rx->recv_since + msecs_to_jiffies(rx->rnr_ms));
-}
-
-/*
- * While the stream waits for a receive, Responses of the peer wait behind the Send, and can
- * confirm nothing. If the consumer posts a receive only after the completion of a request, both
- * ends would wait for ever. So the acknowledgments of the peer's TCP confirm requests meanwhile.
- */
-static void confirm_by_tcp(struct iwt_stream *st)
-	__must_hold(&st->lock)
-{
-	const struct iwt_tx *tx = &st->tx;
-
-	if (!st->sq.confirm || tx->n_chunks || tx->zcb || tx->what != IWT_TX_NOTHING ||
-	    !iwt_sock_all_acked(st->sock))
-		return;
-	iwt_sq_confirm(&st->sq, tx->loaded ? tx->idx : st->sq.cons);
-	iwt_stream_retire(st);
-}
-
-/*
- * Does the FPDU that waits for a receive have to wait longer? A post to the queue pair's own
- * queue rings the doorbell. In addition the engine looks again from time to time: for posts to a
- * shared queue, for acknowledgments, and for the end of the time limit. Without a receive the
- * FPDU is not read again, so a peer cannot make this end compute its CRC again and again.
- */
-static bool recv_waits(struct iwt_stream *st)
-	__must_hold(&st->lock)
-{
-	struct iwt_rx *rx = &st->rx;
-
-	if (likely(!rx->wait_recv))
-		return false;
-	if (iwt_rx_has_recv(st) || recv_is_late(rx)) {
-		rx->recv_over = !iwt_rx_has_recv(st);
-		iwt_rx_end_wait(st);
-		return false;
-	}
-	confirm_by_tcp(st);
-	iwt_sock_retry_after(st->sock, rx->recv_pause);
-	rx->recv_pause = min_t(u32, 2 * rx->recv_pause, IWT_RECV_PAUSE_MAX);
-	return true;
 }
 
 /**
@@ -346,7 +294,7 @@ static bool recv_waits(struct iwt_stream *st)
  * (RFC 5044 8).
  *
  * An FPDU whose memory is absent stays in the socket, as do all bytes after it: TCP's window
- * closes.
+ * closes. On a direct connection, so does a message for which no receive is posted.
  *
  * Return: see enum iwt_rx_result.
  */
@@ -358,7 +306,8 @@ enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
 	int i;
 
 	lockdep_assert_held(&st->lock);
-	if (!rx->discard && (iwt_fault_waits(&rx->hold.fault) || recv_waits(st)))
+	if (!rx->discard && (iwt_fault_waits(&rx->hold.fault) ||
+			     (unlikely(rx->wait_recv) && iwt_rx_must_wait(st))))
 		return IWT_RX_OK;
 	for (i = 0; i < RX_STEPS && !need; i++)
 		need = rx_take_step(st);
@@ -366,6 +315,8 @@ enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
 	iwt_sock_await(st->sock, need ?: 1);
 	if (rx->budget_used)
 		iwt_stream_count(st, IWT_C_RX_BUDGET);
+	if (unlikely(rx->wait_recv) && st->readq.out_n)
+		iwt_rx_look_ahead(st);
 	if (was_discarding || !rx->discard)
 		return IWT_RX_OK;
 	return rx->err ? IWT_RX_ERROR : IWT_RX_TERMINATED;

@@ -6,7 +6,10 @@
  *	rx.c		consumes FPDUs
  *	rx_alike.c	consumes many similar segments of a message at once
  *	rx_tagged.c	Writes and Read Responses
- *	rx_untagged.c	Sends, Immediate Data, Read and Atomic Requests, Terminates
+ *	rx_untagged.c	Sends, Immediate Data, Read and Atomic Requests
+ *	rx_term.c	Terminates
+ *	rx_wait.c	waiting for a receive, on a direct connection
+ *	rx_ahead.c	confirmations behind a message that waits
  */
 #ifndef IWT_RX_H
 #define IWT_RX_H
@@ -24,6 +27,12 @@ void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
 		  bool initiator);
 enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
 	__must_hold(&st->lock);
+/* rx_wait.c; iwt_rx_wait_quiesce() may sleep */
+void iwt_rx_wait_setup(struct iwt_recv_wait *w);
+void iwt_rx_wait_quiesce(struct iwt_recv_wait *w);
+void iwt_rx_end_wait(struct iwt_stream *st)
+	__must_hold(&st->lock);
+
 /* Return: true if receives are left. */
 bool iwt_rx_flush(struct iwt_stream *st, u32 max)
 	__must_hold(&st->lock);

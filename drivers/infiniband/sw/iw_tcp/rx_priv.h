@@ -43,16 +43,24 @@ u32 iwt_rx_finish_read(struct iwt_stream *st, struct iwt_read_out *out)
 /* rx_untagged.c */
 u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at)
 	__must_hold(&st->lock);
+void iwt_rx_fail_recv(struct iwt_stream *st, enum ib_wc_status status)
+	__must_hold(&st->lock);
+
 /* rx_term.c */
 void iwt_rx_term(struct iwt_stream *st, const struct iwt_fpdu *f)
 	__must_hold(&st->lock);
 
-/* rx_untagged.c */
-bool iwt_rx_has_recv(const struct iwt_stream *st)
+/* rx_ahead.c */
+void iwt_rx_look_ahead(struct iwt_stream *st)
 	__must_hold(&st->lock);
-void iwt_rx_end_wait(struct iwt_stream *st)
+u32 iwt_rx_answered(struct iwt_stream *st, const struct iwt_fpdu *f)
 	__must_hold(&st->lock);
-void iwt_rx_fail_recv(struct iwt_stream *st, enum ib_wc_status status)
+
+/* rx_wait.c */
+int iwt_rx_next_recv(struct iwt_stream *st, struct iwt_rwqe *wqe)
+	__must_hold(&st->lock);
+/* Does the first message in TCP's queue still have to wait for a receive? */
+bool iwt_rx_must_wait(struct iwt_stream *st)
 	__must_hold(&st->lock);
 
 #endif

@@ -153,13 +153,12 @@ u32 iwt_rx_finish_read(struct iwt_stream *st, struct iwt_read_out *out)
 	if (out->has_inval)
 		err = iwt_stag_invalidate(st->dev, out->inval, &st->actor.party,
 					  false);
-	if (out->confirm)
+	/* the peer has placed all messages before the request that it has answered */
+	if (unlikely(st->sq.confirm) && (out->confirm || !out->rtr))
 		iwt_sq_confirm(&st->sq, out->sq_idx);
-	if (!out->rtr) {
+	if (!out->rtr)
 		iwt_sq_done(&st->sq, out->sq_idx,
 			    err ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS);
-		iwt_sq_confirm(&st->sq, out->sq_idx + 1);
-	}
 	iwt_readq_finish(&st->readq);
 	iwt_stream_retire(st);
 	return err ? IWT_ERR_LOCAL : IWT_OK;
@@ -203,6 +202,8 @@ u32 iwt_rx_tagged(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *
 	struct iwt_read_out *out = iwt_readq_oldest(&st->readq);
 
 	lockdep_assert_held(&st->lock);
+	if (unlikely(st->rx.answered) && f->ddp.opcode == IWT_OP_READ_RESP)
+		return iwt_rx_answered(st, f);
 	if (f->ddp.opcode == IWT_OP_READ_RESP && out && !out->atomic)
 		return rx_response(st, out, f, at);
 	return rx_write(st, f, at);

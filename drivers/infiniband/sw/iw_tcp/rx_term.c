@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Inbound Terminates: which request of this end does the peer refuse? */
+/* An inbound Terminate, and the request of this end that it blames. */
 #include "rx_priv.h"
 
 #include "proto/term.h"
@@ -49,90 +49,63 @@ static void blame_request(struct iwt_stream *st, const struct iwt_term *t)
 
 	if (!out || out->rtr)
 		return;
-	iwt_sq_done(&st->sq, out->sq_idx, blame_status(t, out->atomic));
-	/* the peer has placed all messages before the one that it refuses */
-	if (t->has_ddp)
+	/* the peer has placed all messages before a Request that it refuses */
+	if (st->sq.confirm && t->has_ddp)
 		iwt_sq_confirm(&st->sq, out->sq_idx);
-}
-
-/* Find the started Send or Immediate Data whose message has @msn. Return: false if none has. */
-static bool find_send(struct iwt_stream *st, u32 msn, u32 *idx)
-	__must_hold(&st->lock)
-{
-	struct iwt_sq *sq = &st->sq;
-	u32 i;
-
-	for (i = sq->retire; i != sq->cons; i++) {
-		const struct iwt_sq_entry *e = iwt_sq_entry(sq, i);
-
-		if ((e->opcode == IWT_WR_SEND || e->opcode == IWT_WR_SEND_WITH_INV ||
-		     e->opcode == IWT_WR_SEND_WITH_IMM || e->opcode == IWT_WR_WRITE_WITH_IMM) &&
-		    e->msn == msn) {
-			*idx = i;
-			return true;
-		}
-	}
-	return false;
+	iwt_sq_done(&st->sq, out->sq_idx, blame_status(t, out->atomic));
 }
 
 /*
- * Find the started Write to the STag @stag that contains the tagged offset @to. The header is
- * read from the ring again: a process that has changed it only gets a wrong status. Return: false
- * if there is no such Write.
+ * Return: completion status of the Send, Immediate Data or Write of a direct connection that a
+ * Terminate refuses. The status is that which InfiniBand has for the same error.
  */
-static bool find_write(struct iwt_stream *st, u32 stag, u64 to, u32 *idx)
-	__must_hold(&st->lock)
-{
-	struct iwt_sq *sq = &st->sq;
-	struct iwt_send_wqe h;
-	u32 i;
-
-	for (i = sq->retire; i != sq->cons; i++) {
-		const struct iwt_sq_entry *e = iwt_sq_entry(sq, i);
-
-		if (e->opcode != IWT_WR_WRITE && e->opcode != IWT_WR_WRITE_WITH_IMM)
-			continue;
-		iwt_ring_read(&h, iwt_ring_at(&sq->ring, i), sizeof(h));
-		if (h.rkey == stag && to - h.remote_addr < max_t(u32, e->len, 1)) {
-			*idx = i;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Return: completion status of the Send or Write that a Terminate of the peer refers to. */
 static enum ib_wc_status refusal_status(u32 err)
 {
 	if (err == IWT_ERR_UNT_NOBUF)
 		return IB_WC_RNR_RETRY_EXC_ERR;
+	if (err == IWT_ERR_UNT_LONG)
+		return IB_WC_REM_INV_REQ_ERR;
 	if (IWT_ERR_LAYER(err) < 2 && IWT_ERR_ETYPE(err) == 1)
 		return IB_WC_REM_ACCESS_ERR;
-	if (IWT_ERR_LAYER(err) < 2 && IWT_ERR_ETYPE(err) == 2)
-		return IB_WC_REM_INV_REQ_ERR;
-	return IB_WC_REM_OP_ERR;
+	return IB_WC_WR_FLUSH_ERR;
 }
 
-/* Direct connections: let the Send or Write that the Terminate quotes complete with an error. */
+/*
+ * Find the Send, Immediate Data or Write that a Terminate quotes. Return: false if it quotes
+ * none, or none that has not completed.
+ */
+static bool find_refused(struct iwt_stream *st, const struct iwt_ddp *d, u32 *idx)
+	__must_hold(&st->lock)
+{
+	const struct iwt_tx *tx = &st->tx;
+	/* the last request has no MSN yet if its Send or Immediate Data has not begun */
+	bool early = tx->loaded || (tx->what == IWT_TX_WQE && tx->msg.ddp.tagged);
+
+	if (d->tagged)
+		return d->opcode == IWT_OP_WRITE &&
+		       iwt_sq_find_write(&st->sq, d->stag, d->to, idx);
+	return d->qn == IWT_QN_SEND &&
+	       iwt_sq_find_send(&st->sq, early ? tx->idx : st->sq.cons,
+				tx->send_msn - d->msn, idx);
+}
+
+/* On a direct connection: fail the message that the peer has refused. */
 static void refuse_message(struct iwt_stream *st, const struct iwt_term *t)
 	__must_hold(&st->lock)
 {
-	bool found = false;
+	enum ib_wc_status status = refusal_status(t->err);
 	u32 idx;
 
-	if (!st->sq.confirm || !t->has_ddp)
+	if (!st->sq.confirm || !t->has_ddp || status == IB_WC_WR_FLUSH_ERR ||
+	    !find_refused(st, &t->ddp, &idx))
 		return;
-	if (t->ddp.tagged)
-		found = t->ddp.opcode == IWT_OP_WRITE &&
-			find_write(st, t->ddp.stag, t->ddp.to, &idx);
-	else if (t->ddp.qn == IWT_QN_SEND)
-		found = find_send(st, t->ddp.msn, &idx);
-	if (found)
-		iwt_sq_refuse(&st->sq, idx, refusal_status(t->err));
+	/* the peer has placed all messages before it */
+	iwt_sq_confirm(&st->sq, idx);
+	iwt_sq_done(&st->sq, idx, status);
 }
 
 /**
- * iwt_rx_term() - deliver the peer's Terminate
+ * iwt_rx_term() - receive a Terminate
  * @st: stream; its lock is held
  * @f: the FPDU
  */
@@ -151,3 +124,4 @@ void iwt_rx_term(struct iwt_stream *st, const struct iwt_fpdu *f)
 	iwt_stream_count(st, IWT_C_TERM_RX);
 	iwt_cause_term(st->dev, false, t.err);
 }
+

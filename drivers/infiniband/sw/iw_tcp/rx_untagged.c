@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Inbound Sends, Immediate Data, and Read and Atomic Requests. */
+/* Inbound Sends, Immediate Data, Read and Atomic Requests. */
 #include "rx_priv.h"
 
 #include "dev.h"
 #include "mr.h"
 #include "mr_stag.h"
-#include "sock.h"
 #include "srq.h"
+#include "stats_errors.h"
 #include "trace.h"
 
-static int next_recv(struct iwt_rq *rq, struct iwt_rwqe *wqe)
+static int next_recv(struct iwt_stream *st, struct iwt_rwqe *wqe)
+	__must_hold(&st->lock)
 {
+	struct iwt_rq *rq = &st->rq;
 	int got;
 
+	if (unlikely(st->rx.rnr_ms))
+		return iwt_rx_next_recv(st, wqe);
 	if (likely(!rq->srq))
 		return iwt_rq_next(rq, wqe);
 	got = iwt_srq_next(rq->srq, wqe);
@@ -22,10 +26,12 @@ static int next_recv(struct iwt_rq *rq, struct iwt_rwqe *wqe)
 }
 
 /*
- * If a message begins with this segment, take a posted receive for the message. Return: IWT_OK,
- * or IWT_ERR_LOCAL if the queue is corrupt. If no receive is posted, rx->recv_open stays false.
+ * If a message begins with this segment, take a posted receive for the message. Return: IWT_OK;
+ * IWT_ERR_LOCAL if the queue is corrupt; IWT_ERR_ABSENT if the message has to wait for a receive.
+ * If no receive is posted, rx->recv_open stays false.
  */
 static u32 open_recv(struct iwt_stream *st, const struct iwt_ddp *d)
+	__must_hold(&st->lock)
 {
 	struct iwt_rx *rx = &st->rx;
 	int got;
@@ -33,68 +39,17 @@ static u32 open_recv(struct iwt_stream *st, const struct iwt_ddp *d)
 	/* a segment out of order must not consume a receive */
 	if (rx->recv_open || d->msn != rx->q[IWT_QN_SEND].msn)
 		return IWT_OK;
-	got = next_recv(&st->rq, rx->recv);
+	got = next_recv(st, rx->recv);
 	if (got < 0)
 		return IWT_ERR_LOCAL;
+	if (unlikely(rx->wait_recv))
+		return IWT_ERR_ABSENT;
 	rx->recv_open = got;
 	if (got)
 		trace_iwt_wr_start(st->ibqp, rx->recv->wr_id, IWT_TRACE_RECV,
 				   rx->recv->len);
 	memset(&rx->recv_pos, 0, sizeof(rx->recv_pos));
 	return IWT_OK;
-}
-
-/**
- * iwt_rx_has_recv() - has the consumer posted a receive that the stream can take?
- * @st: stream; its lock is held
- *
- * Return: true if so.
- */
-bool iwt_rx_has_recv(const struct iwt_stream *st)
-{
-	const struct iwt_rq *rq = &st->rq;
-
-	lockdep_assert_held(&st->lock);
-	if (rq->srq)
-		return iwt_srq_has(rq->srq);
-	return rq->entries && iwt_ring_prod(&rq->ring) != rq->cons;
-}
-
-/**
- * iwt_rx_end_wait() - the stream waits for a receive no longer
- * @st: stream; its lock is held
- *
- * From now on a poster of a receive need not ring the doorbell.
- */
-void iwt_rx_end_wait(struct iwt_stream *st)
-{
-	lockdep_assert_held(&st->lock);
-	st->rx.wait_recv = false;
-	if (st->rq.entries)
-		iwt_ring_awake(&st->rq.ring);
-}
-
-/*
- * No receive is posted for the message that begins with this segment. Let the stream wait for a
- * receive, if the connection is a direct connection. The flag of the ring and the doorbell follow
- * the same protocol as those of the send queue (wake_doorbell.c). Return: true if the stream
- * waits, or if a receive has been posted meanwhile: then the caller reads the FPDU again.
- */
-static bool await_recv(struct iwt_stream *st)
-	__must_hold(&st->lock)
-{
-	struct iwt_rx *rx = &st->rx;
-
-	if (!rx->rnr_ms || rx->recv_over)
-		return false;
-	rx->wait_recv = true;
-	rx->recv_since = jiffies;
-	rx->recv_pause = 1;
-	if (st->rq.entries)
-		iwt_ring_sleep(&st->rq.ring, st->rq.cons);
-	iwt_stream_count(st, IWT_C_RX_WAIT_RECV);
-	iwt_sock_run_bh(st->sock);
-	return true;
 }
 
 /**
@@ -342,11 +297,8 @@ static u32 check_untagged(struct iwt_stream *st, const struct iwt_fpdu *f)
 		have = !ird_reached(st);
 	}
 	room = iwt_rdmap_room(d, iwt_rx_recv_room(&st->rx));
-	err = iwt_ddp_check_untagged(d, f->ulpdu_len - IWT_DDP_UNTAGGED_LEN,
-				     &st->rx.q[qn], have, room);
-	if (err == IWT_ERR_UNT_NOBUF && d->qn == IWT_QN_SEND && await_recv(st))
-		return IWT_ERR_ABSENT;
-	return err;
+	return iwt_ddp_check_untagged(d, f->ulpdu_len - IWT_DDP_UNTAGGED_LEN,
+				      &st->rx.q[qn], have, room);
 }
 
 /* The switch has no default, so that the compiler reports a missing case. */

@@ -158,7 +158,6 @@ void iwt_sock_run_bh(struct iwt_sock *s);
 /* Return: true if a run is queued; false if the caller has to run the engines. */
 bool iwt_sock_gather(struct iwt_sock *s);
 void iwt_sock_retry(struct iwt_sock *s);
-void iwt_sock_retry_after(struct iwt_sock *s, unsigned long delay);
 
 /*
  * sock_recv.c: iwt_sock_recv() may sleep, iwt_sock_bytes_aside() is for any context, the other
@@ -220,8 +219,6 @@ int iwt_sock_error(const struct iwt_sock *s);
 void iwt_sock_names_now(const struct iwt_sock *s, struct sockaddr_storage *local,
 			struct sockaddr_storage *remote);
 u32 iwt_sock_acked(const struct iwt_sock *s);
-/* Has the peer acknowledged all data that TCP has accepted? */
-bool iwt_sock_all_acked(const struct iwt_sock *s);
 u32 iwt_sock_mss(const struct iwt_sock *s);
 /* Does a task own the socket, so that the callback must not send? */
 bool iwt_sock_in_backlog(const struct iwt_sock *s);

@@ -255,18 +255,6 @@ void iwt_sock_retry(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_retry_after() - run the engines after a delay, or earlier if another retry is pending
- * @s: socket
- * @delay: jiffies
- *
- * Any context.
- */
-void iwt_sock_retry_after(struct iwt_sock *s, unsigned long delay)
-{
-	queue_delayed_work(run_wq, &s->retry_work, delay);
-}
-
-/**
  * iwt_sock_run_init() - create run_wq at module load; may sleep
  *
  * Return: 0 or -ENOMEM.

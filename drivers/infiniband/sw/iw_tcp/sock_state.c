@@ -51,21 +51,6 @@ u32 iwt_sock_acked(const struct iwt_sock *s)
 	return READ_ONCE(tcp_sk(s->sk)->snd_una);
 }
 
-/**
- * iwt_sock_all_acked() - has the peer acknowledged all data that TCP has accepted?
- * @s: socket that is or was connected
- *
- * Any context; the result may be outdated when this function returns.
- *
- * Return: true if so.
- */
-bool iwt_sock_all_acked(const struct iwt_sock *s)
-{
-	const struct tcp_sock *tp = tcp_sk(s->sk);
-
-	return READ_ONCE(tp->snd_una) == READ_ONCE(tp->write_seq);
-}
-
 static void put_name4(struct sockaddr_storage *a, __be32 addr, __be16 port)
 {
 	*(struct sockaddr_in *)a = (struct sockaddr_in) {

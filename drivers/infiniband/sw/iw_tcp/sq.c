@@ -281,55 +281,13 @@ static void complete_entry(struct iwt_sq *sq, const struct iwt_sq_entry *e,
 }
 
 /*
- * Is the request at @idx finished, has TCP released its memory, and has the peer confirmed the
- * request, if that is needed? @released: from iwt_zc_released_seq().
+ * Is the request finished, and has TCP released its memory? @released: from
+ * iwt_zc_released_seq().
  */
-static bool may_retire(struct iwt_sq *sq, u32 idx, u32 released)
+static bool may_retire(const struct iwt_sq *sq, const struct iwt_sq_entry *e,
+		       u32 released)
 {
-	const struct iwt_sq_entry *e = iwt_sq_entry(sq, idx);
-
-	return e->done && (!sq->zc || (s32)(released - e->last_seq) >= 0) &&
-	       (!sq->confirm || (s32)(sq->confirmed - idx) > 0);
-}
-
-/**
- * iwt_sq_begin() - make the queue ready for a connection
- * @sq: queue; the lock of the stream is held
- * @confirm: a request completes only when the peer has confirmed it
- */
-void iwt_sq_begin(struct iwt_sq *sq, bool confirm)
-{
-	sq->sealed = false;
-	sq->lost = false;
-	sq->confirm = confirm;
-	sq->confirmed = sq->cons;
-	sq->blame = 0;
-}
-
-/**
- * iwt_sq_confirm() - the peer has placed the messages of all requests before an index
- * @sq: queue; the lock of the stream is held
- * @end: the index; nothing changes if a later index is confirmed already
- */
-void iwt_sq_confirm(struct iwt_sq *sq, u32 end)
-{
-	if ((s32)(end - sq->confirmed) > 0)
-		sq->confirmed = end;
-}
-
-/**
- * iwt_sq_refuse() - the peer has refused the message of a request
- * @sq: queue with @sq->confirm; the lock of the stream is held
- * @idx: index of the started request; the peer has placed the messages of all earlier requests
- * @status: completion status of the request
- */
-void iwt_sq_refuse(struct iwt_sq *sq, u32 idx, enum ib_wc_status status)
-{
-	struct iwt_sq_entry *e = iwt_sq_entry(sq, idx);
-
-	iwt_sq_confirm(sq, idx);
-	e->status = status;
-	e->done = true;
+	return e->done && (!sq->zc || (s32)(released - e->last_seq) >= 0);
 }
 
 /**
@@ -350,7 +308,7 @@ bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 	u32 i = sq->retire, end = i;
 
 	while (end != sq->cons && end - i < max &&
-	       may_retire(sq, end, released))
+	       may_retire(sq, iwt_sq_entry(sq, end), released))
 		end++;
 	if (i == end)
 		return false;
@@ -358,22 +316,16 @@ bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 	iwt_ring_set_cons(&sq->ring, end);
 	for (; i != end; i++)
 		complete_entry(sq, iwt_sq_entry(sq, i), qp);
-	return end != sq->cons && may_retire(sq, end, released);
+	return end != sq->cons && may_retire(sq, iwt_sq_entry(sq, end), released);
 }
 
 /* Return: the status of the next request that a flush fails. */
-static u8 flush_status(struct iwt_sq *sq)
+static enum ib_wc_status flush_status(struct iwt_sq *sq)
 {
-	u8 status = sq->blame ?: IB_WC_WR_FLUSH_ERR;
+	enum ib_wc_status status = sq->blame ?: IB_WC_WR_FLUSH_ERR;
 
-	sq->blame = 0;
+	sq->blame = IB_WC_SUCCESS;
 	return status;
-}
-
-static void fail_entry(struct iwt_sq *sq, struct iwt_sq_entry *e)
-{
-	e->status = flush_status(sq);
-	e->done = true;
 }
 
 /**
@@ -394,15 +346,15 @@ void iwt_sq_fail(struct iwt_sq *sq, u32 unsent)
 	for (i = sq->retire; i != sq->cons; i++) {
 		struct iwt_sq_entry *e = iwt_sq_entry(sq, i);
 
+		if (!e->done)
+			iwt_sq_done(sq, i, flush_status(sq));
 		failed = failed || i == unsent;
-		if (!e->done || (failed && e->status == IB_WC_SUCCESS))
-			fail_entry(sq, e);
+		if (failed && e->status == IB_WC_SUCCESS)
+			e->status = flush_status(sq);
 		failed = failed || e->status != IB_WC_SUCCESS;
 		if (failed)
-			sq->blame = 0;
+			sq->blame = IB_WC_SUCCESS;
 	}
-	/* a request that failed needs no confirmation of the peer */
-	sq->confirm = false;
 }
 
 /**
@@ -434,5 +386,7 @@ bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 		};
 		WRITE_ONCE(sq->cons, sq->cons + 1);
 	}
+	/* requests that are posted from now on are not to blame */
+	sq->blame = IB_WC_SUCCESS;
 	return iwt_sq_retire(sq, qp, max) || sq->cons != prod;
 }

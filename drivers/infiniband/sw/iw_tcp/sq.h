@@ -34,7 +34,6 @@ struct iwt_swqe {
  * @last_seq: number of the last zero copy batch (tx_zc.h) that has payload of this request or of
  *	an earlier request: this request may complete when TCP has released that batch and all
  *	earlier batches
- * @msn: of a Send or Immediate Data: MSN of its message
  * @opcode: enum iwt_wr_opcode
  * @flags: enum iwt_wr_flags
  * @status: enum ib_wc_status; valid with @done
@@ -44,7 +43,6 @@ struct iwt_sq_entry {
 	u64 wr_id;
 	u32 len;
 	u32 last_seq;
-	u32 msn;
 	u8 opcode;
 	u8 flags;
 	u8 status;
@@ -67,15 +65,15 @@ struct iwt_sq_entry {
  * @user: a process maps the ring
  * @sealed: the stream is closing: requests posted later fail
  * @sig_all: every work request is signalled
- * @confirm: direct connection: a request completes only when the peer has placed its message
- * @confirmed: with @confirm: the peer has placed the messages of all requests before this index
- * @blame: if not 0: completion status of the oldest request that a flush will fail; the others
- *	are flushed
+ * @confirm: a Send or Write is finished only when the peer has confirmed its message
+ * @confirmed: with @confirm: index of the first request that the peer has not confirmed, as far
+ *	as requests with a message are concerned
+ * @blame: status of the first request that the next flush fails; %IB_WC_SUCCESS: as all others
  * @lost: a completion was lost, because @cq is full; iwt_qp_check_overrun() then ends the stream
  *
- * The lock of the stream guards @cons, @retire, @zc, @confirmed, @blame, @lost and @entries. The
- * files wake_*.c read
- * @cons and @retire without the lock, and may see outdated values.
+ * The lock of the stream guards @cons, @retire, @zc, @confirm, @confirmed, @blame, @lost and
+ * @entries. The files wake_*.c read @cons and @retire without the lock, and may see outdated
+ * values.
  */
 struct iwt_sq {
 	struct iwt_ring ring;
@@ -87,15 +85,15 @@ struct iwt_sq {
 	u32 cons;
 	u32 retire;
 	u32 end;
+	u32 confirmed;
 	u16 inline_max;
 	u8 sge_max;
 	bool user;
 	bool sealed;
 	bool sig_all;
+	bool lost;
 	bool confirm;
 	u8 blame;
-	bool lost;
-	u32 confirmed;
 };
 
 int iwt_sq_init(struct iwt_sq *sq, void *mem, u32 entries, u32 stride,
@@ -108,22 +106,29 @@ void iwt_sq_seal(struct iwt_sq *sq);
 void iwt_sq_done(struct iwt_sq *sq, u32 idx, enum ib_wc_status status);
 /* Return: true if @max requests were completed, and another request can be completed. */
 bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max);
-void iwt_sq_begin(struct iwt_sq *sq, bool confirm);
-void iwt_sq_confirm(struct iwt_sq *sq, u32 end);
-void iwt_sq_refuse(struct iwt_sq *sq, u32 idx, enum ib_wc_status status);
 void iwt_sq_fail(struct iwt_sq *sq, u32 unsent);
 /* Return: true if requests are left that the next call can complete. */
 bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max);
 
-static inline struct iwt_sq_entry *iwt_sq_entry(struct iwt_sq *sq, u32 idx)
-{
-	return &sq->entries[idx & sq->ring.mask];
-}
+/* sq_confirm.c */
+void iwt_sq_begin(struct iwt_sq *sq, bool confirm);
+void iwt_sq_confirm(struct iwt_sq *sq, u32 end);
 
-/* Let the next flush complete the oldest request that fails with @status. */
+bool iwt_sq_find_write(struct iwt_sq *sq, u32 rkey, u64 to, u32 *idx);
+bool iwt_sq_find_send(struct iwt_sq *sq, u32 behind, u32 back, u32 *idx);
+
+/*
+ * The next flush fails the oldest request that has no status yet with @status instead of
+ * %IB_WC_WR_FLUSH_ERR. This may be a request that is only posted. The lock of the stream is held.
+ */
 static inline void iwt_sq_blame(struct iwt_sq *sq, enum ib_wc_status status)
 {
 	sq->blame = status;
+}
+
+static inline struct iwt_sq_entry *iwt_sq_entry(struct iwt_sq *sq, u32 idx)
+{
+	return &sq->entries[idx & sq->ring.mask];
 }
 
 /* Does RFC 7306 define the message of this operation? */

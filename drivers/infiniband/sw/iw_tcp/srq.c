@@ -10,6 +10,12 @@
  * pair, `rdma -dd resource show qp` shows the number of receives that the queue pair has taken,
  * and the limit event reports in time that few receives are left (RFC 5041 8.3, RFC 5042
  * 6.4.3.1).
+ *
+ * A stream of a direct connection waits if no receive is posted (rx_wait.c). As long as a stream
+ * waits, the ring has the flag IWT_RING_NEED_WAKEUP, and the process rings the doorbell after
+ * each post. The doorbell wakes streams in the order in which they began to wait, but not more
+ * streams than there are receives: a receive is left for each woken stream until the stream takes
+ * it, or ends. So no stream is woken in vain, and no stream takes the receive of another.
  */
 #include "srq.h"
 
@@ -17,6 +23,10 @@
 
 /* Maximum number of receives that a resize copies while interrupts are off. */
 #define MOVE_STEP	256
+/* Maximum number of streams that are woken while interrupts are off; they wake the others. */
+#define WAKE_STEP	32
+/* How often @timer looks for posts of a process that does not ring the doorbell. */
+#define LOOK_NS		(4 * NSEC_PER_MSEC)
 
 /*
  * Report an event. A process can set the limit of an empty queue at no cost, and each time this
@@ -41,9 +51,79 @@ static void srq_tell(struct iwt_async *async, enum ib_event_type what)
 		srq->ibsrq.event_handler(&ev, srq->ibsrq.srq_context);
 }
 
+/*
+ * Return: number of posted receives that no stream has taken. A process can store any producer
+ * index, so the number may be wrong: only compare it.
+ */
+static u32 left(const struct iwt_srq *srq)
+{
+	return iwt_ring_prod(&srq->rq.ring) - srq->rq.cons;
+}
+
+static void set_wait(struct iwt_srq *srq, struct iwt_srq_waiter *w, enum iwt_srq_wait to)
+{
+	srq->woken += (to == IWT_SRQ_WOKEN) - (w->wait == IWT_SRQ_WOKEN);
+	WRITE_ONCE(w->wait, to);
+}
+
+/*
+ * Wake streams that wait, if receives are left for them. If receives and waiting streams are left
+ * after WAKE_STEP streams, these streams will call this function again.
+ */
+static void wake_some(struct iwt_srq *srq)
+{
+	struct iwt_srq_waiter *w;
+	u32 n;
+
+	lockdep_assert_held(&srq->rq.lock);
+	for (n = 0; n < WAKE_STEP && !list_empty(&srq->waiting) && left(srq) > srq->woken; n++) {
+		w = list_first_entry(&srq->waiting, struct iwt_srq_waiter, node);
+		list_del_init(&w->node);
+		set_wait(srq, w, IWT_SRQ_WOKEN);
+		w->wake(w);
+	}
+	if (list_empty(&srq->waiting) && iwt_ring_asleep(&srq->rq.ring))
+		iwt_ring_awake(&srq->rq.ring);
+}
+
+/**
+ * iwt_srq_wake() - a doorbell: receives may have been posted for streams that wait
+ * @srq: queue
+ *
+ * Any context.
+ */
+void iwt_srq_wake(struct iwt_srq *srq)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&srq->rq.lock, irq);
+	wake_some(srq);
+	spin_unlock_irqrestore(&srq->rq.lock, irq);
+}
+
+static void start_timer(struct iwt_srq *srq)
+{
+	lockdep_assert_held(&srq->rq.lock);
+	hrtimer_start(&srq->timer, ns_to_ktime(LOOK_NS), HRTIMER_MODE_REL_SOFT);
+}
+
+static enum hrtimer_restart look_for_posts(struct hrtimer *timer)
+{
+	struct iwt_srq *srq = container_of(timer, struct iwt_srq, timer);
+	unsigned long irq;
+
+	spin_lock_irqsave(&srq->rq.lock, irq);
+	wake_some(srq);
+	if (!list_empty(&srq->waiting))
+		start_timer(srq);
+	spin_unlock_irqrestore(&srq->rq.lock, irq);
+	return HRTIMER_NORESTART;
+}
+
 /**
  * iwt_srq_setup() - set up a shared receive queue on ring memory
- * @srq: queue, zeroed except for ->user, ->end_streams and the fields that RDMA core has set
+ * @srq: queue, zeroed except for ->user, ->rings, ->end_streams and the fields that RDMA core has
+ *	set
  * @mem: ring memory of iwt_ring_bytes() bytes, zeroed
  * @entries: number of entries, a power of two
  * @max_sge: elements that must fit into an entry
@@ -53,27 +133,21 @@ void iwt_srq_setup(struct iwt_srq *srq, void *mem, u32 entries, u32 max_sge)
 	spin_lock_init(&srq->rq.lock);
 	mutex_init(&srq->change);
 	iwt_async_setup(&srq->async, srq_tell);
+	INIT_LIST_HEAD(&srq->waiting);
+	hrtimer_setup(&srq->timer, look_for_posts, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	iwt_rq_set_ring(&srq->rq, mem, entries, max_sge);
 }
 
 /**
- * iwt_srq_quiesce() - wait for the end of all reports of events
+ * iwt_srq_quiesce() - wait for the end of all reports of events, and of the timer
  * @srq: queue that no queue pair uses any more
  *
  * No event is reported after this function has returned. May sleep.
  */
 void iwt_srq_quiesce(struct iwt_srq *srq)
 {
+	hrtimer_cancel(&srq->timer);
 	iwt_async_quiesce(&srq->async);
-}
-
-/*
- * Return: number of posted receives that no stream has taken. A process can store any producer
- * index, so the number may be wrong: only compare it.
- */
-static u32 left(const struct iwt_srq *srq)
-{
-	return iwt_ring_prod(&srq->rq.ring) - srq->rq.cons;
 }
 
 /*
@@ -113,6 +187,23 @@ int iwt_srq_post(struct iwt_srq *srq, const struct ib_recv_wr *wr,
 	return err;
 }
 
+static int take(struct iwt_srq *srq, struct iwt_rwqe *wqe)
+{
+	int got;
+
+	lockdep_assert_held(&srq->rq.lock);
+	if (unlikely(srq->failed))
+		return -EINVAL;
+	got = iwt_rq_next(&srq->rq, wqe);
+	if (likely(got >= 0)) {
+		look_limit(srq);
+		return got;
+	}
+	srq->failed = true;
+	iwt_async_raise(&srq->async, IB_EVENT_SRQ_ERR);
+	return got;
+}
+
 /**
  * iwt_srq_next() - take the next receive
  * @srq: queue
@@ -127,39 +218,94 @@ int iwt_srq_post(struct iwt_srq *srq, const struct ib_recv_wr *wr,
 int iwt_srq_next(struct iwt_srq *srq, struct iwt_rwqe *wqe)
 {
 	unsigned long irq;
-	int got = -EINVAL;
+	int got;
 
 	spin_lock_irqsave(&srq->rq.lock, irq);
-	if (likely(!srq->failed)) {
-		got = iwt_rq_next(&srq->rq, wqe);
-		if (unlikely(got < 0)) {
-			srq->failed = true;
-			iwt_async_raise(&srq->async, IB_EVENT_SRQ_ERR);
-		} else {
-			look_limit(srq);
-		}
-	}
+	got = take(srq, wqe);
+	spin_unlock_irqrestore(&srq->rq.lock, irq);
+	return got;
+}
+
+/* Is a receive left for the stream, besides those for other streams that were woken? */
+static bool has_one_for(const struct iwt_srq *srq, const struct iwt_srq_waiter *w)
+{
+	return left(srq) > srq->woken - (w->wait == IWT_SRQ_WOKEN);
+}
+
+/*
+ * No receive is left for the stream: let it wait. Posters ring the doorbell from now on, unless a
+ * receive was posted before they could know. Return: false if such a receive is left for the
+ * stream.
+ */
+static bool wait_for_one(struct iwt_srq *srq, struct iwt_srq_waiter *w)
+{
+	iwt_ring_sleep(&srq->rq.ring, srq->rq.cons);
+	if (has_one_for(srq, w))
+		return false;
+	if (!srq->rings && list_empty(&srq->waiting))
+		start_timer(srq);
+	/* only if the process has changed the index back, or another stream does not wait */
+	if (w->wait == IWT_SRQ_WOKEN)
+		list_add(&w->node, &srq->waiting);
+	else if (w->wait == IWT_SRQ_AWAY)
+		list_add_tail(&w->node, &srq->waiting);
+	set_wait(srq, w, IWT_SRQ_WAITS);
+	return true;
+}
+
+/* Take the stream from the list, if it waits; a receive that was left for it is free again. */
+static void go_away(struct iwt_srq *srq, struct iwt_srq_waiter *w)
+{
+	if (w->wait == IWT_SRQ_WAITS)
+		list_del_init(&w->node);
+	set_wait(srq, w, IWT_SRQ_AWAY);
+	wake_some(srq);
+}
+
+/**
+ * iwt_srq_next_or_wait() - take the next receive, or begin to wait for a receive
+ * @srq: queue
+ * @wqe: receives the private copy, with room for the longest list of the queue
+ * @w: waiter of the stream, whose lock is held
+ * @wait: if no receive is left, the stream waits for a receive
+ *
+ * As iwt_srq_next(). If the stream waits, @w->wake is called as soon as a receive is left for the
+ * stream. The stream ends the wait by a call of this function that returns a receive, or by
+ * iwt_srq_leave().
+ *
+ * Return: as iwt_srq_next().
+ */
+int iwt_srq_next_or_wait(struct iwt_srq *srq, struct iwt_rwqe *wqe,
+			 struct iwt_srq_waiter *w, bool wait)
+{
+	unsigned long irq;
+	int got = 0;
+
+	spin_lock_irqsave(&srq->rq.lock, irq);
+	if (srq->failed || has_one_for(srq, w))
+		got = take(srq, wqe);
+	if (!got && wait && !wait_for_one(srq, w))
+		got = take(srq, wqe);
+	if (got)
+		go_away(srq, w);
 	spin_unlock_irqrestore(&srq->rq.lock, irq);
 	return got;
 }
 
 /**
- * iwt_srq_has() - can iwt_srq_next() return a receive, or an error?
+ * iwt_srq_leave() - a stream has ended, and waits for a receive no longer
  * @srq: queue
- *
- * Any context that may take a spinlock; the lock of the stream is held.
- *
- * Return: true if so.
+ * @w: waiter of the stream, whose lock is held
  */
-bool iwt_srq_has(struct iwt_srq *srq)
+void iwt_srq_leave(struct iwt_srq *srq, struct iwt_srq_waiter *w)
 {
 	unsigned long irq;
-	bool has;
 
+	if (READ_ONCE(w->wait) == IWT_SRQ_AWAY)
+		return;
 	spin_lock_irqsave(&srq->rq.lock, irq);
-	has = srq->failed || left(srq);
+	go_away(srq, w);
 	spin_unlock_irqrestore(&srq->rq.lock, irq);
-	return has;
 }
 
 /**
@@ -223,6 +369,7 @@ static int move_step(struct iwt_srq *srq, const struct iwt_ring *to, u32 *at,
 	if (done > 0) {
 		WRITE_ONCE(to->ctl->cons, rq->cons);
 		WRITE_ONCE(to->ctl->prod, prod);
+		WRITE_ONCE(to->ctl->flags, list_empty(&srq->waiting) ? 0 : IWT_RING_NEED_WAKEUP);
 		rq->ring = *to;
 		rq->entries = to->mask + 1;
 		if (limit)

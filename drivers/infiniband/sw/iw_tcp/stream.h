@@ -12,6 +12,7 @@
 
 #include <linux/bvec.h>
 #include <linux/compiler.h>
+#include <linux/hrtimer.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -26,6 +27,7 @@
 #include "readq.h"
 #include "rq.h"
 #include "sq.h"
+#include "srq.h"
 #include "stats.h"
 #include "wake_habit.h"
 
@@ -45,6 +47,7 @@ enum iwt_tx_what {
 	IWT_TX_WQE,
 	IWT_TX_RESPONSE,
 	IWT_TX_RTR,
+	IWT_TX_CONFIRM,
 	IWT_TX_TERM,
 };
 
@@ -76,9 +79,9 @@ enum iwt_tx_term {
  * @zerocopy: when TCP may refer to payload in the consumer's memory: the link's setting; with CRC
  *	or markers IWT_ZEROCOPY_OFF
  * @rtr: ready-to-receive message that is still to be sent
- * @confirm_due: index after the last finished work request that waits for a confirmation
- * @confirm_asked: index before which a Read that is outstanding, or was answered, confirms all
- *	work requests
+ * @confirm_due: with iwt_sq.confirm: index after the last request that needs a confirmation
+ * @confirm_asked: index before which a Read of this end, outstanding or answered, confirms all
+ *	requests
  * @term: progress of the Terminate
  * @what: kind of the message being framed
  * @responses: number of Responses begun since the last work request
@@ -184,13 +187,16 @@ struct iwt_rx_bad {
  * @discard: the stream has ended: bytes that arrive are discarded
  * @budget_used: the last run used up its budget, and bytes may be left: the end of the stream
  *	must not be handled yet
- * @wait_page: the last run stopped at an FPDU whose target page must be paged in first; the end
- *	of the stream must not be handled yet
- * @wait_recv: as @wait_page, because no receive is posted for the FPDU
- * @recv_over: the time to wait for a receive is over
- * @rnr_ms: how long to wait for a receive, in milliseconds; 0: not at all; U32_MAX: for ever
- * @recv_pause: with @wait_recv: jiffies until the engine looks again for a receive
- * @recv_since: with @wait_recv: since when the stream waits, in jiffies
+ * @stalled: the last run stopped at an FPDU that waits for absent memory, or for a receive; the
+ *	end of the stream must not be handled yet
+ * @wait_recv: this FPDU waits for a receive
+ * @wait_over: the FPDU has waited for a receive for the time @rnr_ms
+ * @wait_until: with @wait_recv, unless @rnr_ms is U32_MAX: end of this time, in nanoseconds
+ * @ahead: with @wait_recv: number of bytes at which iwt_rx_look_ahead() has looked
+ * @ahead_n: number of Responses in these bytes whose requests have not finished
+ * @answered: number of Responses to be received whose requests have finished already
+ * @rnr_ms: how long a message waits for a receive, in milliseconds; U32_MAX: for ever; 0: a
+ *	message without a receive ends the stream
  * @eof: the peer has closed its direction
  * @rtr_send: the first FPDU may be a Send that is the ready-to-receive message
  * @rtr_write: the first FPDU may be a Write that is the ready-to-receive message
@@ -211,18 +217,20 @@ struct iwt_rx {
 	u64 octets;
 	bool discard;
 	bool budget_used;
-	bool wait_page;
+	bool stalled;
 	bool wait_recv;
-	bool recv_over;
-	u32 rnr_ms;
-	u32 recv_pause;
-	unsigned long recv_since;
+	bool wait_over;
 	bool eof;
 	bool rtr_send;
 	bool rtr_write;
 	bool recv_open;
 	bool after_write;
 	u32 write_len;
+	u32 ahead;
+	u16 ahead_n;
+	u32 answered;
+	u32 rnr_ms;
+	u64 wait_until;
 	struct iwt_ddp_rxq q[IWT_QN_COUNT];
 	struct iwt_rwqe *recv;
 	struct iwt_sgl_pos recv_pos;
@@ -254,6 +262,16 @@ struct iwt_reply_spin {
 };
 
 /**
+ * struct iwt_recv_wait - how a stream that waits for a receive is woken (rx_wait.c)
+ * @srq: entry in the list of a shared receive queue
+ * @timer: runs the engines when a message has waited long enough
+ */
+struct iwt_recv_wait {
+	struct iwt_srq_waiter srq;
+	struct hrtimer timer;
+};
+
+/**
  * struct iwt_stream - an RDMAP Stream
  * @lock: guards every field below whose description names no other rule; BH off; inside the
  *	socket lock if both are held
@@ -276,6 +294,7 @@ struct iwt_reply_spin {
  * @tx: transmit engine
  * @rx: receive engine
  * @spin: state of the spin for a reply
+ * @recv_wait: wake-up of a message that waits for a receive
  * @windows: memory windows of type 2 that this stream has bound (mw.c); guarded by
  *	iwt_dev.windows_lock
  */
@@ -297,6 +316,7 @@ struct iwt_stream {
 	struct iwt_tx tx __guarded_by(&lock);
 	struct iwt_rx rx __guarded_by(&lock);
 	struct iwt_reply_spin spin;
+	struct iwt_recv_wait recv_wait;
 	struct list_head windows;
 };
 
@@ -308,12 +328,13 @@ static inline bool iwt_stream_sends(const struct iwt_stream *st)
 
 /*
  * Has the last run of the receive engine perhaps left bytes in the socket that it could process?
- * st->lock is held.
+ * If the connection is lost, a message that waits for a receive is lost, too: the peer got no
+ * confirmation of the message, and the consumer may post a receive very late. st->lock is held.
  */
 static inline bool iwt_stream_unread(const struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
-	return st->rx.budget_used || st->rx.wait_page;
+	return st->rx.budget_used || (st->rx.stalled && !st->rx.wait_recv);
 }
 
 /* Will the engine start requests that a process posts from now on? st->lock is held. */

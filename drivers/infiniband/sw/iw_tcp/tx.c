@@ -183,8 +183,10 @@ static enum iwt_tx_result run_batch(struct iwt_stream *st)
  *
  * A work request is completed when TCP has accepted all its bytes: the consumer may then reuse
  * the buffers (RFC 5040 5.5 rule 9: a completion does not mean that the peer has the data), and a
- * graceful close after the last completion loses no data. If TCP refers to the consumer's buffers
- * (zero copy), the request is completed when TCP has released the buffers. Never sleeps.
+ * graceful close after the last completion loses no data. On a direct connection, the request is
+ * completed when the peer has confirmed its message (tx_confirm.c). If TCP refers to the
+ * consumer's buffers (zero copy), the request is completed when TCP has released the buffers.
+ * Never sleeps.
  *
  * Return: see enum iwt_tx_result.
  */
@@ -207,16 +209,12 @@ enum iwt_tx_result iwt_tx_run(struct iwt_stream *st)
  * iwt_tx_unsent() - find the first framed work request that TCP has not accepted completely
  * @st: stream; its lock is held
  *
- * On a direct connection: the first work request that the peer has not confirmed.
- *
  * Return: index of the request, for iwt_sq_fail(); if there is no such request, the index of the
  * next request to start.
  */
 u32 iwt_tx_unsent(const struct iwt_stream *st)
 {
 	lockdep_assert_held(&st->lock);
-	if (st->sq.confirm)
-		return st->sq.confirmed;
 	return st->tx.ended ? st->tx.unsent : st->sq.cons;
 }
 

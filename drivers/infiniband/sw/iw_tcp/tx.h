@@ -5,6 +5,7 @@
  *
  *	tx.c		sends batches, completes work requests, and prepares the Terminate
  *	tx_sched.c	selects the next message
+ *	tx_confirm.c	Reads that let the peer confirm messages
  *	tx_frame.c	frames the message as FPDUs
  *	tx_src.c	reads the payload of the message
  *	tx_zc_frame.c	FPDUs whose payload TCP refers to instead of copying it

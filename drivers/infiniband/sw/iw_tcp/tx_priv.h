@@ -39,14 +39,6 @@ static inline bool iwt_tx_taken(struct iwt_stream *st, u32 wanted, u32 taken)
 	return false;
 }
 
-/* Is a Read to be sent that confirms work requests of a direct connection? */
-static inline bool iwt_tx_confirm_wanted(const struct iwt_stream *st)
-	__must_hold(&st->lock)
-{
-	return st->sq.confirm && (s32)(st->tx.confirm_due - st->tx.confirm_asked) > 0 &&
-	       st->readq.own_n < st->readq.reserve;
-}
-
 /* tx_src.c: iwt_tx_fail() and iwt_tx_fail_wqe() return false. */
 bool iwt_tx_fail(struct iwt_stream *st, u32 err)
 	__must_hold(&st->lock);
@@ -63,6 +55,36 @@ void iwt_tx_let_go(struct iwt_tx *tx);
 bool iwt_tx_pick(struct iwt_stream *st)
 	__must_hold(&st->lock);
 void iwt_tx_finish(struct iwt_stream *st)
+	__must_hold(&st->lock);
+
+/*
+ * Return: index of the first request whose message is not framed. No message is being framed.
+ */
+static inline u32 iwt_tx_unframed(const struct iwt_stream *st)
+	__must_hold(&st->lock)
+{
+	return st->tx.loaded ? st->tx.idx : st->sq.cons;
+}
+
+/* Is a Read to be sent that lets the peer confirm messages? */
+static inline bool iwt_tx_confirm_wanted(const struct iwt_stream *st)
+	__must_hold(&st->lock)
+{
+	return unlikely(st->sq.confirm) &&
+	       (s32)(st->tx.confirm_due - st->tx.confirm_asked) > 0 &&
+	       st->readq.own_n < st->readq.reserve;
+}
+
+/* tx_confirm.c */
+struct iwt_read_out *iwt_tx_own_read(struct iwt_stream *st)
+	__must_hold(&st->lock);
+void iwt_tx_want_confirm(struct iwt_stream *st, bool local)
+	__must_hold(&st->lock);
+/* Do so many requests need a confirmation that it must be requested now? */
+bool iwt_tx_confirm_urgent(const struct iwt_stream *st)
+	__must_hold(&st->lock);
+/* Return: false if no confirmation is needed, or none can be requested now. */
+bool iwt_tx_pick_confirm(struct iwt_stream *st)
 	__must_hold(&st->lock);
 
 /* tx_zc_frame.c */

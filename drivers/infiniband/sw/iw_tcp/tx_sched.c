@@ -7,45 +7,8 @@
 #include "mr_stag.h"
 #include "mw.h"
 
-/* STag of ready-to-receive messages; some peers reject STag 0. */
-#define RTR_STAG	1
-/* A confirmation is urgent when so large a share (1 / n) of the send queue waits for it. */
-#define IWT_CONFIRM_SHARE	4
 /* Maximum number of consecutive Responses while the send queue has work. */
 #define TX_RESPONSES	4
-
-static bool is_local(u8 opcode)
-{
-	return opcode == IWT_WR_LOCAL_INV || opcode == IWT_WR_REG_MR ||
-	       opcode == IWT_WR_BIND_MW;
-}
-
-/* Do so many work requests wait for a confirmation that the send queue might get full? */
-static bool confirm_is_urgent(const struct iwt_stream *st)
-	__must_hold(&st->lock)
-{
-	return st->sq.confirm &&
-	       st->sq.cons - st->tx.confirm_asked > st->sq.ring.mask / IWT_CONFIRM_SHARE;
-}
-
-/*
- * The work request tx->idx is finished. On a direct connection, let a Read confirm it, also if it
- * is not signalled: if the peer leaves later, the request must not fail. A request without a
- * message needs no confirmation if all earlier requests are confirmed.
- */
-static void await_confirm(struct iwt_stream *st)
-	__must_hold(&st->lock)
-{
-	struct iwt_tx *tx = &st->tx;
-	struct iwt_sq *sq = &st->sq;
-
-	if (likely(!sq->confirm))
-		return;
-	if (is_local(tx->wqe->h.opcode) && sq->confirmed == tx->idx)
-		iwt_sq_confirm(sq, tx->idx + 1);
-	else
-		tx->confirm_due = tx->idx + 1;
-}
 
 static bool begin_send(struct iwt_stream *st, u32 len)
 	__must_hold(&st->lock)
@@ -56,7 +19,6 @@ static bool begin_send(struct iwt_stream *st, u32 len)
 
 	if (h->flags & IWT_WR_SOLICITED)
 		op = inv ? IWT_OP_SEND_SE_INV : IWT_OP_SEND_SE;
-	iwt_sq_entry(&st->sq, st->tx.idx)->msn = st->tx.send_msn;
 	iwt_txseg_send(&st->tx.msg, op, inv ? h->ex : 0, st->tx.send_msn++, len);
 	return true;
 }
@@ -68,7 +30,6 @@ static bool begin_imm(struct iwt_stream *st)
 	const struct iwt_send_wqe *h = &st->tx.wqe->h;
 	struct iwt_imm imm = { .data = (__force __be32)h->ex };
 
-	iwt_sq_entry(&st->sq, st->tx.idx)->msn = st->tx.send_msn;
 	iwt_txseg_imm(&st->tx.msg, h->flags & IWT_WR_SOLICITED ?
 		      IWT_OP_IMM_SE : IWT_OP_IMM, st->tx.send_msn++, &imm);
 	return true;
@@ -97,7 +58,6 @@ static bool begin_read(struct iwt_stream *st, u32 len)
 	}
 	r.sink_stag = out->sink.lkey;
 	r.sink_to = out->sink.addr;
-	/* the Response confirms all earlier requests */
 	tx->confirm_asked = tx->idx + 1;
 	iwt_txseg_read_req(&tx->msg, tx->read_msn++, &r);
 	return true;
@@ -232,8 +192,15 @@ static bool do_local(struct iwt_stream *st)
 		return iwt_tx_fail_wqe(st, inval ? IB_WC_LOC_QP_OP_ERR :
 						   IB_WC_MW_BIND_ERR);
 	iwt_sq_done(&st->sq, tx->idx, IB_WC_SUCCESS);
-	await_confirm(st);
+	if (unlikely(st->sq.confirm))
+		iwt_tx_want_confirm(st, true);
 	return true;
+}
+
+static bool is_local(u8 opcode)
+{
+	return opcode == IWT_WR_LOCAL_INV || opcode == IWT_WR_REG_MR ||
+	       opcode == IWT_WR_BIND_MW;
 }
 
 /*
@@ -313,7 +280,7 @@ static bool wqe_ready(const struct iwt_stream *st)
 	const struct iwt_readq *q = &st->readq;
 
 	if ((h->flags & IWT_WR_FENCE || h->opcode == IWT_WR_LOCAL_INV) &&
-	    iwt_readq_out_wrs(q))
+	    iwt_readq_waiting(q))
 		return false;
 	if (iwt_wr_is_answered(h->opcode))
 		return iwt_readq_out_ready(q);
@@ -429,24 +396,6 @@ static bool pick_response(struct iwt_stream *st)
 	return true;
 }
 
-/* Begin a Read of no bytes that has no work request. Return: its entry, or NULL at ORD. */
-static struct iwt_read_out *begin_own_read(struct iwt_stream *st)
-	__must_hold(&st->lock)
-{
-	struct iwt_tx *tx = &st->tx;
-	struct iwt_rdmap_read r = {
-		.sink_stag = RTR_STAG,
-		.src_stag = RTR_STAG,
-	};
-	struct iwt_read_out *out = iwt_readq_start_own(&st->readq, tx->read_msn);
-
-	if (!out)
-		return NULL;
-	out->sink.lkey = RTR_STAG;
-	iwt_txseg_read_req(&tx->msg, tx->read_msn++, &r);
-	return out;
-}
-
 static bool pick_rtr(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -454,10 +403,10 @@ static bool pick_rtr(struct iwt_stream *st)
 
 	switch (tx->rtr) {
 	case IWT_RTR_WRITE:
-		iwt_txseg_tagged(&tx->msg, IWT_OP_WRITE, RTR_STAG, 0, 0);
+		iwt_txseg_tagged(&tx->msg, IWT_OP_WRITE, IWT_OWN_STAG, 0, 0);
 		break;
 	case IWT_RTR_READ:
-		if (!begin_own_read(st))
+		if (!iwt_tx_own_read(st))
 			return iwt_tx_fail(st, IWT_ERR_MPA_RTR);
 		break;
 	default:
@@ -466,36 +415,6 @@ static bool pick_rtr(struct iwt_stream *st)
 	}
 	tx->rtr = IWT_RTR_NONE;
 	tx->what = IWT_TX_RTR;
-	return true;
-}
-
-/* Return: index of the first work request whose message is not framed completely. */
-static u32 first_unframed(const struct iwt_stream *st)
-	__must_hold(&st->lock)
-{
-	return st->tx.loaded ? st->tx.idx : st->sq.cons;
-}
-
-/*
- * Direct connections: begin a Read whose Response confirms that the peer has placed the messages
- * of all work requests until now, if a work request waits for that.
- */
-static bool pick_confirm(struct iwt_stream *st)
-	__must_hold(&st->lock)
-{
-	struct iwt_tx *tx = &st->tx;
-	struct iwt_read_out *out;
-
-	if (likely(!iwt_tx_confirm_wanted(st)))
-		return false;
-	out = begin_own_read(st);
-	if (!out)
-		return false;
-	out->confirm = true;
-	out->sq_idx = first_unframed(st);
-	tx->confirm_asked = out->sq_idx;
-	tx->what = IWT_TX_RTR;
-	iwt_stream_count(st, IWT_C_TX_CONFIRM);
 	return true;
 }
 
@@ -534,11 +453,13 @@ bool iwt_tx_pick(struct iwt_stream *st)
 	if (tx->err)
 		return false;
 	tx->responses = 0;
-	if (confirm_is_urgent(st) && pick_confirm(st))
+	if (unlikely(st->sq.confirm) && iwt_tx_confirm_urgent(st) && iwt_tx_pick_confirm(st))
 		return true;
 	if (pick_wqe(st))
 		return true;
-	return !tx->err && (pick_response(st) || pick_confirm(st));
+	if (tx->err || pick_response(st))
+		return !tx->err;
+	return unlikely(st->sq.confirm) && !tx->err && iwt_tx_pick_confirm(st);
 }
 
 /* Must an Immediate Data message follow the current message, a Write? (RFC 7306 6) */
@@ -582,8 +503,10 @@ void iwt_tx_finish(struct iwt_stream *st)
 		return;
 	}
 	if (tx->what == IWT_TX_WQE && !iwt_wr_is_answered(tx->wqe->h.opcode)) {
-		iwt_sq_done(&st->sq, tx->idx, IB_WC_SUCCESS);
-		await_confirm(st);
+		if (likely(!st->sq.confirm))
+			iwt_sq_done(&st->sq, tx->idx, IB_WC_SUCCESS);
+		else
+			iwt_tx_want_confirm(st, false);
 		if (!tx->ended)
 			tx->unsent = tx->idx;
 		tx->ended = true;

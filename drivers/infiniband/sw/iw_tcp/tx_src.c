@@ -28,6 +28,9 @@ bool iwt_tx_fail(struct iwt_stream *st, u32 err)
  */
 bool iwt_tx_fail_wqe(struct iwt_stream *st, enum ib_wc_status status)
 {
+	/* the error is no error of the earlier messages: they are sent before the Terminate */
+	if (unlikely(st->sq.confirm))
+		iwt_sq_confirm(&st->sq, st->tx.idx);
 	iwt_sq_done(&st->sq, st->tx.idx, status);
 	st->tx.loaded = false;
 	st->tx.what = IWT_TX_NOTHING;

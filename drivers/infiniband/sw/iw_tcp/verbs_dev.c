@@ -22,6 +22,9 @@ static const u64 features = IWT_FEATURE_RFC7306
 #ifdef CONFIG_INFINIBAND_IW_TCP_WINDOWS
 			    | IWT_FEATURE_WINDOWS
 #endif
+#ifdef CONFIG_INFINIBAND_IW_TCP_SRQ
+			    | IWT_FEATURE_SRQ_DOORBELL
+#endif
 			    ;
 /* Assumed speed of a net device that does not report its speed, in Mb/s. */
 #define DEFAULT_SPEED	10000

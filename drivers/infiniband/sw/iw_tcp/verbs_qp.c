@@ -396,7 +396,7 @@ int iwt_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->sq_draining = qp->state == IWT_QP_DRAIN;
 	attr->en_sqd_async_notify = qp->tell_drained;
 	attr->qp_access_flags = access_of(qp->stream.rights);
-	attr->max_rd_atomic = qp->stream.readq.out_max;
+	attr->max_rd_atomic = iwt_readq_ord(&qp->stream.readq);
 	attr->max_dest_rd_atomic = qp->stream.readq.in_max;
 	spin_unlock_bh(&qp->stream.lock);
 	attr->path_mtu = ib_mtu_int_to_enum(READ_ONCE(qp->stream.dev->netdev->mtu));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* ib_device operations on shared receive queues; the uverbs method IWT_METHOD_SRQ_NEW_RING. */
+/* ib_device operations on shared receive queues, and the uverbs methods for their rings. */
 #include <linux/log2.h>
 #include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
@@ -9,6 +9,7 @@
 #include "mmap.h"
 #include "qp.h"
 #include "srq.h"
+#include "stats.h"
 #include "verbs.h"
 
 #define UVERBS_MODULE_NAME iw_tcp
@@ -108,6 +109,7 @@ int iwt_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 	entries = roundup_pow_of_two(attr->attr.max_wr);
 	sge = max_t(u32, attr->attr.max_sge, 1);
 	srq->user = udata;
+	srq->rings = uc && uc->features & IWT_FEATURE_SRQ_DOORBELL;
 	srq->end_streams = iwt_qp_srq_failed;
 	err = alloc_srq_ring(srq, uc ? &uc->ibuc : NULL, entries, sge, &offset);
 	if (err) {
@@ -305,6 +307,16 @@ static int UVERBS_HANDLER(IWT_METHOD_SRQ_NEW_RING)(struct uverbs_attr_bundle *at
 			roundup_pow_of_two(max_wr), attrs);
 }
 
+static int UVERBS_HANDLER(IWT_METHOD_SRQ_DOORBELL)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs, IWT_ATTR_SRQ);
+	struct iwt_srq *srq = to_iwt_srq(uobj->object);
+
+	iwt_count(to_iwt_dev(srq->ibsrq.device), IWT_C_DOORBELL);
+	iwt_srq_wake(srq);
+	return 0;
+}
+
 DECLARE_UVERBS_NAMED_METHOD(IWT_METHOD_SRQ_NEW_RING,
 			    UVERBS_ATTR_IDR(IWT_ATTR_SRQ, UVERBS_OBJECT_SRQ,
 					    UVERBS_ACCESS_READ, UA_MANDATORY),
@@ -315,8 +327,13 @@ DECLARE_UVERBS_NAMED_METHOD(IWT_METHOD_SRQ_NEW_RING,
 								   stride),
 						UA_MANDATORY));
 
+DECLARE_UVERBS_NAMED_METHOD(IWT_METHOD_SRQ_DOORBELL,
+			    UVERBS_ATTR_IDR(IWT_ATTR_SRQ, UVERBS_OBJECT_SRQ,
+					    UVERBS_ACCESS_READ, UA_MANDATORY));
+
 ADD_UVERBS_METHODS(iwt_srq_methods, UVERBS_OBJECT_SRQ,
-		   &UVERBS_METHOD(IWT_METHOD_SRQ_NEW_RING));
+		   &UVERBS_METHOD(IWT_METHOD_SRQ_NEW_RING),
+		   &UVERBS_METHOD(IWT_METHOD_SRQ_DOORBELL));
 
 const struct uapi_definition iwt_srq_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_SRQ, &iwt_srq_methods),

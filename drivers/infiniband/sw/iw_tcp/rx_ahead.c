@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Looking ahead while a message waits for a receive.
+ *
+ * The messages behind this message wait, too. But a consumer may post the receive only after one
+ * of its own requests has completed, and the Response that confirms the request may be one of the
+ * messages behind: then both ends would wait for ever. So the engine looks for Responses behind
+ * the message that waits. It takes what they confirm, and leaves everything else, also the data
+ * of Responses, to the time when the messages are received.
+ */
+#include "rx_priv.h"
+
+#include "sock.h"
+
+/* Maximum number of bytes to look at in one run. */
+#define AHEAD_STEP	(256 << 10)
+/* Cost of an FPDU besides its CRC, in bytes. */
+#define AHEAD_COST	512
+
+/* Is this the end of a Response? */
+static bool ends_response(const struct iwt_ddp *d)
+{
+	return d->tagged ? d->opcode == IWT_OP_READ_RESP && d->last :
+			   d->opcode == IWT_OP_ATOMIC_RESP;
+}
+
+/* Is this the Response to a Read without a work request? */
+static bool is_own(const struct iwt_fpdu *f)
+{
+	return f->ddp.last && !f->payload_len && f->ddp.stag == IWT_OWN_STAG && !f->ddp.to;
+}
+
+/*
+ * Take the confirmation of a Response. If the Response answers a Read without a work request, it
+ * has nothing else, and the Read is finished, so that another such Read can begin. Otherwise this
+ * and all later Responses are received later.
+ */
+static void take_confirmation(struct iwt_stream *st, const struct iwt_fpdu *f)
+	__must_hold(&st->lock)
+{
+	struct iwt_rx *rx = &st->rx;
+	const struct iwt_read_out *out = iwt_readq_nth(&st->readq, rx->ahead_n);
+
+	if (!out)
+		return;
+	if (out->confirm || !out->rtr)
+		iwt_sq_confirm(&st->sq, out->sq_idx);
+	if (rx->ahead_n || !out->confirm || !f->ddp.tagged || !is_own(f)) {
+		rx->ahead_n++;
+		return;
+	}
+	iwt_readq_finish(&st->readq);
+	rx->answered++;
+}
+
+/*
+ * Look at the FPDUs at the cursor, up to the end of the @avail bytes that follow the beginning of
+ * the message that waits. Return: true if the budget of a run is used up.
+ */
+static bool look_at_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 avail)
+	__must_hold(&st->lock)
+{
+	struct iwt_rx *rx = &st->rx;
+	enum iwt_fpdu_status status;
+	struct iwt_fpdu f = {};
+	u32 err, spent = 0;
+
+	while (spent < AHEAD_STEP) {
+		if (rx->ahead >= avail || (!at->c.len && !at->c.more(&at->c)))
+			return false;
+		status = iwt_fpdu_read(&at->c, sizeof(*at), avail - rx->ahead,
+				       rx->pos + rx->ahead, &rx->rules, &f, &err);
+		/* the stream ends at a bad FPDU: do not look at it again and again */
+		if (status == IWT_FPDU_BAD)
+			rx->ahead = U32_MAX;
+		if (status != IWT_FPDU_OK)
+			return false;
+		if (ends_response(&f.ddp))
+			take_confirmation(st, &f);
+		iwt_cursor_skip(&at->c, f.size);
+		rx->ahead += f.size;
+		spent += f.size + AHEAD_COST;
+	}
+	return true;
+}
+
+/**
+ * iwt_rx_look_ahead() - look for confirmations behind the message that waits for a receive
+ * @st: stream that waits for a receive; its lock is held
+ *
+ * Each FPDU is looked at once for each message that waits.
+ */
+void iwt_rx_look_ahead(struct iwt_stream *st)
+{
+	struct iwt_rx *rx = &st->rx;
+	struct iwt_sock_cursor at;
+	u32 avail;
+
+	lockdep_assert_held(&st->lock);
+	avail = iwt_sock_peek(st->sock, &at);
+	if (avail <= rx->ahead || !iwt_cursor_skip(&at.c, rx->ahead))
+		return;
+	if (look_at_fpdus(st, &at, avail))
+		iwt_sock_run_bh(st->sock);
+	iwt_stream_retire(st);
+}
+
+/**
+ * iwt_rx_answered() - receive a Response whose Read has finished already
+ * @st: stream with st->rx.answered; its lock is held
+ * @f: the FPDU
+ *
+ * Return: IWT_OK, or the error for the Terminate.
+ */
+u32 iwt_rx_answered(struct iwt_stream *st, const struct iwt_fpdu *f)
+{
+	lockdep_assert_held(&st->lock);
+	if (!is_own(f))
+		return IWT_ERR_TAG_STAG;
+	st->rx.answered--;
+	return iwt_rdmap_check(&f->ddp, f->ulpdu_len);
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Waiting for a receive, on a direct connection.
+ *
+ * With InfiniBand, a Send for which no receive is posted is sent again later. Here the Send stays
+ * in TCP's queue, with all data after it, until the consumer posts a receive: as an FPDU whose
+ * memory is absent. The receive engine does not read the FPDU again before there is a receive, so
+ * a peer can't make this end compute its CRC again and again.
+ *
+ * A process learns by the flag IWT_RING_NEED_WAKEUP of the ring that it has to ring the doorbell
+ * after a post: of the queue pair, or of the shared receive queue (srq.c), which then wakes some
+ * of the streams that wait. tests/unit/recv_model.py tries all orders of these steps.
+ */
+#include "rx_priv.h"
+
+#include <linux/hrtimer.h>
+#include <linux/ktime.h>
+#include <linux/rcupdate.h>
+
+#include "sock.h"
+#include "srq.h"
+
+/* Run the engines. Any context; the caller may hold any lock. */
+static void resume(struct iwt_recv_wait *w)
+{
+	struct iwt_stream *st = container_of(w, struct iwt_stream, recv_wait);
+	struct iwt_sock *s;
+
+	rcu_read_lock();
+	s = READ_ONCE(st->sock);
+	if (s)
+		iwt_sock_run_bh(s);
+	rcu_read_unlock();
+}
+
+static void on_srq_wake(struct iwt_srq_waiter *w)
+{
+	resume(container_of(w, struct iwt_recv_wait, srq));
+}
+
+static enum hrtimer_restart on_timer(struct hrtimer *timer)
+{
+	resume(container_of(timer, struct iwt_recv_wait, timer));
+	return HRTIMER_NORESTART;
+}
+
+/* Initialise the wait of a stream. @w: member of the stream, zeroed. */
+void iwt_rx_wait_setup(struct iwt_recv_wait *w)
+{
+	INIT_LIST_HEAD(&w->srq.node);
+	w->srq.wake = on_srq_wake;
+	hrtimer_setup(&w->timer, on_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+}
+
+/**
+ * iwt_rx_wait_quiesce() - wait until the timer of the stream has ended
+ * @w: member of a stream without a socket
+ *
+ * May sleep.
+ */
+void iwt_rx_wait_quiesce(struct iwt_recv_wait *w)
+{
+	hrtimer_cancel(&w->timer);
+}
+
+/* Take a receive of the stream's own queue. @wait: if there is none, let posters ring. */
+static int own_recv(struct iwt_rq *rq, struct iwt_rwqe *wqe, bool wait)
+{
+	int got = iwt_rq_next(rq, wqe);
+
+	if (!got && wait && !iwt_ring_sleep(&rq->ring, rq->cons))
+		got = iwt_rq_next(rq, wqe);
+	if (got > 0 && iwt_ring_asleep(&rq->ring))
+		iwt_ring_awake(&rq->ring);
+	return got;
+}
+
+static void begin_wait(struct iwt_stream *st)
+	__must_hold(&st->lock)
+{
+	struct iwt_rx *rx = &st->rx;
+
+	if (rx->wait_recv)
+		return;
+	rx->wait_recv = true;
+	rx->ahead = 0;
+	rx->ahead_n = 0;
+	iwt_stream_count(st, IWT_C_RX_WAIT_RECV);
+	if (rx->rnr_ms == U32_MAX)
+		return;
+	rx->wait_until = ktime_get_ns() + (u64)rx->rnr_ms * NSEC_PER_MSEC;
+	hrtimer_start(&st->recv_wait.timer, ms_to_ktime(rx->rnr_ms), HRTIMER_MODE_REL_SOFT);
+}
+
+/**
+ * iwt_rx_next_recv() - take the next receive; if there is none, wait for a post
+ * @st: stream that waits for receives; its lock is held
+ * @wqe: receives the private copy
+ *
+ * After the time limit, this function does not wait any more.
+ *
+ * Return: as iwt_rq_next(). If 0 and st->rx.wait_recv is true, the message has to wait.
+ */
+int iwt_rx_next_recv(struct iwt_stream *st, struct iwt_rwqe *wqe)
+{
+	struct iwt_rx *rx = &st->rx;
+	struct iwt_rq *rq = &st->rq;
+	bool wait = !rx->wait_over && (rq->srq || rq->entries);
+	int got;
+
+	lockdep_assert_held(&st->lock);
+	if (rq->srq)
+		got = iwt_srq_next_or_wait(rq->srq, wqe, &st->recv_wait.srq, wait);
+	else
+		got = own_recv(rq, wqe, wait);
+	if (got > 0 && rq->srq)
+		rq->cons++;
+	if (!got && wait) {
+		begin_wait(st);
+	} else {
+		rx->wait_recv = false;
+		rx->wait_over = false;
+	}
+	return got;
+}
+
+/* May a message take a receive now? If not, a poster rings the doorbell, or srq.c wakes @st. */
+static bool has_recv(const struct iwt_stream *st)
+{
+	const struct iwt_rq *rq = &st->rq;
+
+	if (rq->srq)
+		return !iwt_srq_is_waiting(&st->recv_wait.srq);
+	return iwt_ring_prod(&rq->ring) != rq->cons;
+}
+
+/**
+ * iwt_rx_must_wait() - does the first message in TCP's queue still have to wait for a receive?
+ * @st: stream that waits for a receive; its lock is held
+ *
+ * Return: true if so; false if there is a receive, or if the time is over.
+ */
+bool iwt_rx_must_wait(struct iwt_stream *st)
+{
+	struct iwt_rx *rx = &st->rx;
+
+	lockdep_assert_held(&st->lock);
+	if (has_recv(st))
+		return false;
+	rx->wait_over = rx->rnr_ms != U32_MAX && ktime_get_ns() >= rx->wait_until;
+	if (!rx->wait_over && st->readq.out_n)
+		iwt_rx_look_ahead(st);
+	return !rx->wait_over;
+}
+
+/**
+ * iwt_rx_end_wait() - the stream has ended: do not wait for a receive any more
+ * @st: stream; its lock is held
+ *
+ * A receive for which the stream was woken is left to the next stream that waits.
+ */
+void iwt_rx_end_wait(struct iwt_stream *st)
+{
+	lockdep_assert_held(&st->lock);
+	st->rx.wait_recv = false;
+	if (st->rq.srq)
+		iwt_srq_leave(st->rq.srq, &st->recv_wait.srq);
+	hrtimer_try_to_cancel(&st->recv_wait.timer);
+}
