@@ -59,6 +59,8 @@ void side_close(struct side *s);
 void end_make(struct end *e, struct side *s);
 /* As end_make(), with the shared receive queue @srq, or without one if @srq is NULL. */
 void end_make_srq(struct end *e, struct side *s, struct ibv_srq *srq);
+/* As end_make(). @sig_all: all requests are signaled. */
+void end_make_signaled(struct end *e, struct side *s, bool sig_all);
 struct ibv_srq *srq_make(struct side *s);
 void end_drop(struct end *e);
 /* Each returns 0 or an error number. */
@@ -70,6 +72,9 @@ int connect_end(struct end *e, const struct end *peer, const struct how *how);
 enum ibv_qp_state state_of(struct end *e);
 
 int post_recv(struct end *e, uint64_t wr_id);
+int post_short_recv(struct end *e, uint64_t wr_id);
+/* As post_op(), with a signal. */
+int post_signaled(struct end *e, enum ibv_wr_opcode op, uint64_t wr_id, const struct end *peer);
 int post_op(struct end *e, enum ibv_wr_opcode op, uint64_t wr_id, const struct end *peer);
 /* Waits for a completion. Return: its status, or -1 after @seconds without a completion. */
 int status_of(struct end *e, uint64_t wr_id, unsigned int seconds);
@@ -95,6 +100,9 @@ void test_reset(void);
 void test_receives(void);
 void test_limits(void);
 void test_errors(void);
+void test_confirm(void);
+void test_wait(void);
+void test_stay(void);
 void test_many(uint32_t n);
 void test_churn(uint32_t rounds);
 

@@ -69,18 +69,13 @@ struct ibv_srq *srq_make(struct side *s)
 	return srq;
 }
 
-void end_make(struct end *e, struct side *s)
-{
-	end_make_srq(e, s, NULL);
-}
-
-void end_make_srq(struct end *e, struct side *s, struct ibv_srq *srq)
+static void make(struct end *e, struct side *s, struct ibv_srq *srq, bool sig_all)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1,
 			 .max_recv_sge = 1 },
-		.sq_sig_all = 1,
+		.sq_sig_all = sig_all,
 		.srq = srq,
 	};
 
@@ -97,6 +92,21 @@ void end_make_srq(struct end *e, struct side *s, struct ibv_srq *srq)
 	e->qp = ibv_create_qp(s->pd, &attr);
 	if (!e->qp)
 		die("ibv_create_qp");
+}
+
+void end_make(struct end *e, struct side *s)
+{
+	make(e, s, NULL, true);
+}
+
+void end_make_srq(struct end *e, struct side *s, struct ibv_srq *srq)
+{
+	make(e, s, srq, true);
+}
+
+void end_make_signaled(struct end *e, struct side *s, bool sig_all)
+{
+	make(e, s, NULL, sig_all);
 }
 
 void end_drop(struct end *e)
@@ -180,24 +190,36 @@ enum ibv_qp_state state_of(struct end *e)
 	return attr.qp_state;
 }
 
-int post_recv(struct end *e, uint64_t wr_id)
+static int post_recv_of(struct end *e, uint64_t wr_id, uint32_t len)
 {
 	struct ibv_sge sge = {
-		.addr = (uintptr_t)e->side->mem, .length = BUFFER, .lkey = e->side->mr->lkey,
+		.addr = (uintptr_t)e->side->mem, .length = len, .lkey = e->side->mr->lkey,
 	};
 	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 }, *bad;
 
 	return e->srq ? ibv_post_srq_recv(e->srq, &wr, &bad) : ibv_post_recv(e->qp, &wr, &bad);
 }
 
-int post_op(struct end *e, enum ibv_wr_opcode op, uint64_t wr_id, const struct end *peer)
+int post_recv(struct end *e, uint64_t wr_id)
+{
+	return post_recv_of(e, wr_id, BUFFER);
+}
+
+int post_short_recv(struct end *e, uint64_t wr_id)
+{
+	return post_recv_of(e, wr_id, 100);
+}
+
+static int post_flags(struct end *e, enum ibv_wr_opcode op, uint64_t wr_id, const struct end *peer,
+		      unsigned int flags)
 {
 	bool atomic = op == IBV_WR_ATOMIC_FETCH_AND_ADD;
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)e->side->mem + BUFFER, .length = atomic ? 8 : BUFFER,
 		.lkey = e->side->mr->lkey,
 	};
-	struct ibv_send_wr wr = { .wr_id = wr_id, .opcode = op, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_send_wr wr = { .wr_id = wr_id, .opcode = op, .sg_list = &sge, .num_sge = 1,
+				  .send_flags = flags };
 	struct ibv_send_wr *bad;
 	uint64_t to = (uintptr_t)peer->side->mem;
 
@@ -210,6 +232,16 @@ int post_op(struct end *e, enum ibv_wr_opcode op, uint64_t wr_id, const struct e
 		wr.wr.rdma.rkey = peer->side->mr->rkey;
 	}
 	return ibv_post_send(e->qp, &wr, &bad);
+}
+
+int post_op(struct end *e, enum ibv_wr_opcode op, uint64_t wr_id, const struct end *peer)
+{
+	return post_flags(e, op, wr_id, peer, 0);
+}
+
+int post_signaled(struct end *e, enum ibv_wr_opcode op, uint64_t wr_id, const struct end *peer)
+{
+	return post_flags(e, op, wr_id, peer, IBV_SEND_SIGNALED);
 }
 
 int status_of(struct end *e, uint64_t wr_id, unsigned int seconds)

@@ -22,7 +22,8 @@ static void run(const char *group, uint32_t n)
 		{ "refusals", test_refusals }, { "late", test_late }, { "wrong", test_wrong },
 		{ "leave", test_leave }, { "reset", test_reset },
 		{ "receives", test_receives }, { "limits", test_limits },
-		{ "errors", test_errors },
+		{ "errors", test_errors }, { "confirm", test_confirm },
+		{ "wait", test_wait }, { "stay", test_stay },
 	};
 	unsigned int i;
 

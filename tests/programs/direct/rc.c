@@ -82,23 +82,34 @@ static void share(void)
 		die("ibv_destroy_srq");
 }
 
-/* Both ends send, and post a receive only after their request has completed. */
+/*
+ * One end posts a receive only after its own requests have completed, and the peer has sent to it
+ * before: the confirmations of the requests are behind the message that waits.
+ */
 static void send_first(void)
 {
 	struct end x, y;
+	int i, good = 0;
 
 	make_both(&x, &y);
-	if (!talk(&x, &y) || post_op(&x, IBV_WR_SEND, 1, &y) || post_op(&y, IBV_WR_SEND, 2, &x))
+	if (!talk(&x, &y) || post_op(&y, IBV_WR_SEND, 2, &x))
 		die("post");
-	report(ends(&x, 1, IBV_WC_SUCCESS) &&
-	       ends(&y, 2, IBV_WC_SUCCESS),
-	       "both ends send first: their requests complete");
-	if (post_recv(&x, 3) || post_recv(&y, 4))
+	report(quiet(&y, 100), "the peer sends first: its Send waits");
+	for (i = 10; i < 20; i++) {
+		if (post_recv(&y, 100 + i) || post_op(&x, IBV_WR_SEND, i, &y))
+			die("post");
+		good += ends(&x, i, IBV_WC_SUCCESS) && ends(&y, 100 + i, IBV_WC_SUCCESS);
+	}
+	report(good == 10, "the peer sends first: requests complete meanwhile");
+	if (post_op(&x, IBV_WR_RDMA_READ, 30, &y) || post_op(&x, IBV_WR_RDMA_WRITE, 31, &y))
+		die("post");
+	report(quiet(&x, 100), "the peer sends first: a Read waits, and all requests behind it");
+	if (post_recv(&x, 3))
 		die("post_recv");
-	report(ends(&x, 3, IBV_WC_SUCCESS) &&
-	       ends(&y, 4, IBV_WC_SUCCESS),
-	       "both ends send first: then both receive");
-	report(talk(&x, &y), "both ends send first: the connection goes on");
+	report(ends(&x, 3, IBV_WC_SUCCESS) && ends(&y, 2, IBV_WC_SUCCESS) &&
+	       ends(&x, 30, IBV_WC_SUCCESS) && ends(&x, 31, IBV_WC_SUCCESS),
+	       "the peer sends first: then the receive completes, and the Read");
+	report(talk(&x, &y), "the peer sends first: the connection goes on");
 	drop_both(&x, &y);
 }
 

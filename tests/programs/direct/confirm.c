@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Tests: when requests complete, and which request fails with which status. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "direct.h"
+
+#define UNSIGNALED	1000	/* requests */
+
+static void pair(struct end *x, struct end *y, bool sig_all)
+{
+	end_make_signaled(x, &a, sig_all);
+	end_make(y, &b);
+	if (connect_end(x, y, &usual) || connect_end(y, x, &usual))
+		die("connect");
+	/* wait until both ends are connected */
+	if (post_signaled(x, IBV_WR_RDMA_WRITE, 1, y) || !ends(x, 1, IBV_WC_SUCCESS))
+		die("a Write");
+}
+
+static void drop(struct end *x, struct end *y)
+{
+	end_drop(x);
+	end_drop(y);
+}
+
+/* Posts a request without a signal, as soon as the queue has room. Return: false if it stays full. */
+static bool squeeze(struct end *x, enum ibv_wr_opcode op, uint64_t wr_id, const struct end *y)
+{
+	struct patience p = {};
+	int err;
+
+	while ((err = post_op(x, op, wr_id, y)) == ENOMEM && patient(&p, PATIENCE, 0))
+		usleep(200);
+	return !err;
+}
+
+/*
+ * The slots of requests without a signal become free, although nobody asks for a confirmation.
+ * The send queue has DEPTH entries.
+ */
+static void unsignaled(void)
+{
+	struct end x, y;
+	int i, n = 0;
+
+	pair(&x, &y, false);
+	for (i = 0; i < UNSIGNALED; i++)
+		n += squeeze(&x, IBV_WR_RDMA_WRITE, i, &y);
+	report(n == UNSIGNALED, "requests without a signal: the queue does not stay full");
+	report(quiet(&x, 50), "requests without a signal have no completion");
+	fill_tx(&x, 0x66);
+	report(!post_signaled(&x, IBV_WR_RDMA_WRITE, 7, &y) && ends(&x, 7, IBV_WC_SUCCESS) &&
+	       arrived(&y, 0x66), "the first request with a signal completes behind them");
+	drop(&x, &y);
+}
+
+/* Requests behind a Send that waits complete neither before the Send nor without it. */
+static void order(void)
+{
+	static const enum ibv_wr_opcode ops[] = {
+		IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD,
+		IBV_WR_RDMA_WRITE, IBV_WR_SEND,
+	};
+	const int n = sizeof(ops) / sizeof(ops[0]);
+	struct end x, y;
+	int i, good = 0;
+
+	pair(&x, &y, true);
+	if (post_op(&x, IBV_WR_RDMA_WRITE, 50, &y))
+		die("post");
+	for (i = 0; i < n; i++)
+		if (post_op(&x, ops[i], i, &y))
+			die("post");
+	report(ends(&x, 50, IBV_WC_SUCCESS), "order: a Write before the Send completes");
+	report(quiet(&x, 200), "order: nothing behind the Send completes");
+	if (post_recv(&y, 60))
+		die("post_recv");
+	for (i = 0; i < n - 2; i++)
+		good += ends(&x, i, IBV_WC_SUCCESS);
+	report(good == n - 2, "order: with the receive, requests complete in order");
+	/* the Write before the second Send is placed, but its confirmation is behind the Send */
+	report(quiet(&x, 100), "order: the second Send waits");
+	if (post_recv(&y, 61))
+		die("post_recv");
+	report(ends(&x, n - 2, IBV_WC_SUCCESS) && ends(&x, n - 1, IBV_WC_SUCCESS),
+	       "order: the second Send completes");
+	drop(&x, &y);
+}
+
+/* The peer leaves while requests are unconfirmed. */
+static void lost(bool reset)
+{
+	const char *what = reset ? "reset" : "destroyed";
+	struct end x, y;
+
+	pair(&x, &y, true);
+	if (post_op(&x, IBV_WR_RDMA_WRITE, 1, &y) || post_op(&x, IBV_WR_SEND, 2, &y) ||
+	    post_op(&x, IBV_WR_RDMA_WRITE, 3, &y) || post_op(&x, IBV_WR_RDMA_READ, 4, &y))
+		die("post");
+	report(ends(&x, 1, IBV_WC_SUCCESS), "the peer is %s: an earlier Write has completed", what);
+	if (reset && to_state(&y, IBV_QPS_RESET))
+		die("RESET");
+	if (!reset)
+		end_drop(&y);
+	report(ends(&x, 2, IBV_WC_RETRY_EXC_ERR) && ends(&x, 3, IBV_WC_WR_FLUSH_ERR) &&
+	       ends(&x, 4, IBV_WC_WR_FLUSH_ERR), "the peer is %s: the first request shows it", what);
+	end_drop(&x);
+	if (reset)
+		end_drop(&y);
+}
+
+/* A request without a signal that fails has a completion. */
+static void silent_failure(void)
+{
+	struct end x, y;
+
+	pair(&x, &y, false);
+	if (post_op(&x, IBV_WR_SEND, 1, &y) || post_op(&x, IBV_WR_RDMA_WRITE, 2, &y))
+		die("post");
+	end_drop(&y);
+	report(ends(&x, 1, IBV_WC_RETRY_EXC_ERR) && ends(&x, 2, IBV_WC_WR_FLUSH_ERR),
+	       "requests without a signal: the peer leaves");
+	end_drop(&x);
+}
+
+/* An error of this end is the error of one request: earlier requests complete. */
+static void own_error(void)
+{
+	struct side side = a;
+	struct ibv_mr mr = *a.mr;
+	struct end x, y;
+
+	pair(&x, &y, true);
+	if (post_op(&x, IBV_WR_RDMA_WRITE, 1, &y) || post_op(&x, IBV_WR_RDMA_WRITE, 2, &y))
+		die("post");
+	side.mr = &mr;
+	mr.lkey ^= 0x500;
+	x.side = &side;
+	if (post_op(&x, IBV_WR_RDMA_WRITE, 3, &y) || post_op(&x, IBV_WR_RDMA_WRITE, 4, &y))
+		die("post");
+	report(ends(&x, 1, IBV_WC_SUCCESS) && ends(&x, 2, IBV_WC_SUCCESS) &&
+	       ends(&x, 3, IBV_WC_LOC_PROT_ERR) && ends(&x, 4, IBV_WC_WR_FLUSH_ERR),
+	       "an error of this end fails one request");
+	drop(&x, &y);
+}
+
+/* The peer refuses a message in the middle of others. */
+static void refusals(void)
+{
+	struct ibv_mr mr = *b.mr;
+	struct side side = b;
+	struct end x, y, wrong;
+
+	/* the second of two Writes to the same key goes too far */
+	pair(&x, &y, true);
+	wrong = y;
+	wrong.side = &side;
+	side.mem = b.mem + BUFFER + 1;
+	if (post_op(&x, IBV_WR_RDMA_WRITE, 1, &y) || post_op(&x, IBV_WR_RDMA_WRITE, 2, &wrong) ||
+	    post_op(&x, IBV_WR_RDMA_WRITE, 3, &y))
+		die("post");
+	report(ends(&x, 1, IBV_WC_SUCCESS) && ends(&x, 2, IBV_WC_REM_ACCESS_ERR) &&
+	       ends(&x, 3, IBV_WC_WR_FLUSH_ERR), "the second Write goes beyond the region");
+	drop(&x, &y);
+
+	/* the second of three Sends is too long for its receive */
+	pair(&x, &y, true);
+	wrong = y;
+	wrong.side = &side;
+	side = b;
+	side.mr = &mr;
+	if (post_recv(&y, 10) || post_short_recv(&y, 11) || post_recv(&y, 12) ||
+	    post_op(&x, IBV_WR_SEND, 1, &y) || post_op(&x, IBV_WR_SEND, 2, &y) ||
+	    post_op(&x, IBV_WR_SEND, 3, &y))
+		die("post");
+	report(ends(&x, 1, IBV_WC_SUCCESS) && ends(&x, 2, IBV_WC_REM_INV_REQ_ERR) &&
+	       ends(&x, 3, IBV_WC_WR_FLUSH_ERR), "the second Send is too long");
+	report(ends(&y, 10, IBV_WC_SUCCESS) && ends(&y, 11, IBV_WC_LOC_LEN_ERR) &&
+	       ends(&y, 12, IBV_WC_WR_FLUSH_ERR), "the second Send is too long: the receives");
+	drop(&x, &y);
+}
+
+void test_confirm(void)
+{
+	unsignaled();
+	order();
+	lost(false);
+	lost(true);
+	silent_failure();
+	own_error();
+	refusals();
+}

@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What programs count on that were written for InfiniBand, on direct connections: a request
+# completes when the peer has placed its message, a message waits for its receive, and the first
+# request that fails shows why (iwt_direct).
+# IWT_SEED: repeats a run
+. "$(dirname "$0")/../lib/begin.sh"
+
+# shellcheck source=tests/lib/settings.sh
+. "$IWT_LIB/settings.sh"
+
+begin iwt_direct rdma
+only_iw_tcp "no other iWARP device connects without rdma_cm"
+only_with DIRECT
+want_settings
+two_links
+settings_begin
+for link in $DEV_A $DEV_B; do set_link $link direct_port 64791; done
+# group NAME [COMMAND...]: runs a group of tests between both links, by COMMAND
+group() {
+	tap "$1${2:+, $2}" iwt_patient $((IWT_TIME * 2)) "${@:3}" "$IWT_BIN/iwt_direct" \
+		${IWT_SEED:+-s "$IWT_SEED"} "$DEV_A" 1 "$DEV_B" 1 "$1"
+}
+before=$(counter $DEV_A tx_confirm)
+group confirm
+check "confirmations are counted" [ "$(counter $DEV_A tx_confirm)" -gt "$before" ]
+before=$(counter $DEV_B rx_wait_recv)
+group wait
+check "messages that wait are counted" [ "$(counter $DEV_B rx_wait_recv)" -gt "$before" ]
+group receives
+# a provider that does not know the doorbell of a shared receive queue
+group wait "older provider" env LD_PRELOAD="$IWT_BIN/skew.so" IWT_SKEW=features IWT_SKEW_FEATURES=7
+
+# a process dies while streams wait
+stays() { grep -q "the streams wait" "$TMP/stay"; }
+start "$IWT_BIN/iwt_direct" "$DEV_A" 1 "$DEV_B" 1 stay >"$TMP/stay" 2>&1
+check "streams wait" busywait "$IWT_TIME" stays
+kill -KILL "$PID"
+check_no_objects 20 "$DEV_A" "after a kill"
+check_no_objects 20 "$DEV_B" "after a kill"
+settings_end
+ktap_finish
