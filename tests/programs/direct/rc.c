@@ -113,6 +113,42 @@ static void send_first(void)
 	drop_both(&x, &y);
 }
 
+/*
+ * Several Sends of the peer wait, one after the other. Between two receives a request of this end
+ * completes: its confirmation is behind all Sends that still wait.
+ */
+static void several_wait(void)
+{
+	int i, n = 8, good = 0;
+	struct ibv_wc wc;
+	struct end x, y;
+
+	make_both(&x, &y);
+	if (!talk(&x, &y))
+		die("talk");
+	for (i = 0; i < n; i++)
+		if (post_op(&y, IBV_WR_SEND, 40 + i, &x))
+			die("post");
+	report(quiet(&y, 100), "several Sends wait");
+	for (i = 0; i < n; i++) {
+		if (post_recv(&y, 60 + i) || post_op(&x, IBV_WR_SEND, 80 + i, &y))
+			die("post");
+		good += ends(&x, 80 + i, IBV_WC_SUCCESS);
+		if (post_recv(&x, 20 + i))
+			die("post_recv");
+		good += ends(&x, 20 + i, IBV_WC_SUCCESS);
+	}
+	report(good == 2 * n, "several Sends wait: requests complete between the receives");
+	/* receives and Sends of the peer: a confirmation may be for several Sends */
+	for (i = 0; i < 2 * n; i++) {
+		reap(y.cq, &wc, 1);
+		good += wc.status == IBV_WC_SUCCESS;
+	}
+	report(good == 4 * n, "several Sends wait: then they complete");
+	report(talk(&x, &y), "several Sends wait: the connection goes on");
+	drop_both(&x, &y);
+}
+
 void test_receives(void)
 {
 	struct ibv_srq *srq = srq_make(&b);
@@ -147,6 +183,7 @@ void test_receives(void)
 	end_drop(&x);
 	share();
 	send_first();
+	several_wait();
 }
 
 static void limit(const char *what, uint8_t timer, uint8_t retry, unsigned int least_ms)

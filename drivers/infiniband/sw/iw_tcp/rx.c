@@ -123,6 +123,8 @@ static void note_taken(struct iwt_stream *st, u32 size)
 	rx->rtr_send = false;
 	rx->rtr_write = false;
 	WRITE_ONCE(rx->pos, rx->pos + size);
+	if (unlikely(rx->ahead))
+		rx->ahead -= min(rx->ahead, size);
 }
 
 /* Progress of a step: bytes, FPDUs, and the number of these FPDUs that begin a segment. */

@@ -88,7 +88,7 @@ static bool look_at_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32
  * iwt_rx_look_ahead() - look for confirmations behind the message that waits for a receive
  * @st: stream that waits for a receive; its lock is held
  *
- * Each FPDU is looked at once for each message that waits.
+ * Each FPDU is looked at once, also if several messages wait one after the other.
  */
 void iwt_rx_look_ahead(struct iwt_stream *st)
 {
@@ -97,10 +97,10 @@ void iwt_rx_look_ahead(struct iwt_stream *st)
 	u32 avail;
 
 	lockdep_assert_held(&st->lock);
-	avail = iwt_sock_peek(st->sock, &at);
-	if (avail <= rx->ahead || !iwt_cursor_skip(&at.c, rx->ahead))
+	avail = iwt_sock_peek_from(st->sock, rx->ahead, &at);
+	if (!avail)
 		return;
-	if (look_at_fpdus(st, &at, avail))
+	if (look_at_fpdus(st, &at, rx->ahead + avail))
 		iwt_sock_run_bh(st->sock);
 	iwt_stream_retire(st);
 }

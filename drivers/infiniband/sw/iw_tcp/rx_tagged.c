@@ -160,6 +160,8 @@ u32 iwt_rx_finish_read(struct iwt_stream *st, struct iwt_read_out *out)
 		iwt_sq_done(&st->sq, out->sq_idx,
 			    err ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS);
 	iwt_readq_finish(&st->readq);
+	if (unlikely(st->rx.ahead_n))
+		st->rx.ahead_n--;
 	iwt_stream_retire(st);
 	return err ? IWT_ERR_LOCAL : IWT_OK;
 }

@@ -83,8 +83,6 @@ static void begin_wait(struct iwt_stream *st)
 	if (rx->wait_recv)
 		return;
 	rx->wait_recv = true;
-	rx->ahead = 0;
-	rx->ahead_n = 0;
 	iwt_stream_count(st, IWT_C_RX_WAIT_RECV);
 	if (rx->rnr_ms == U32_MAX)
 		return;

@@ -165,6 +165,7 @@ void iwt_sock_retry(struct iwt_sock *s);
  */
 int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len);
 u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur);
+u32 iwt_sock_peek_from(struct iwt_sock *s, u32 skip, struct iwt_sock_cursor *cur);
 u32 iwt_sock_count_begins(const struct iwt_sock *s, const struct iwt_sock_cursor *cur,
 			  u32 used, u32 stride, u32 n);
 /* Is the byte at @cur the first byte of a segment, as far as known? */

@@ -69,6 +69,41 @@ u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
 }
 
 /**
+ * iwt_sock_peek_from() - find the received data after some data that stay unconsumed
+ * @s: socket, lock held
+ * @skip: number of bytes to skip
+ * @cur: receives a cursor at the first byte after these bytes
+ *
+ * As iwt_sock_peek(). The search begins at the end of the queue, where new data arrive: a caller
+ * that looks again after each segment does not pass all skbs again each time. In the receive
+ * queue, each skb ends after the skb before it.
+ *
+ * Return: number of bytes from the cursor on; 0: the caller must not use @cur.
+ */
+u32 iwt_sock_peek_from(struct iwt_sock *s, u32 skip, struct iwt_sock_cursor *cur)
+{
+	const struct sk_buff_head *queue = &s->sk->sk_receive_queue;
+	const struct sk_buff *skb, *first = NULL;
+	u32 avail = iwt_sock_peek(s, cur), seq;
+
+	if (avail <= skip)
+		return 0;
+	if (skip < s->aside.len)
+		return iwt_cursor_skip_far(&cur->c, skip) ? avail - skip : 0;
+	seq = tcp_sk(s->sk)->copied_seq + skip - s->aside.len;
+	skb_queue_reverse_walk(queue, skb) {
+		if (!after(TCP_SKB_CB(skb)->end_seq, seq))
+			break;
+		first = skb;
+	}
+	if (WARN_ON_ONCE(!first))
+		return 0;
+	iwt_sock_walk(cur, first, (const struct sk_buff *)queue, seq,
+		      seq - TCP_SKB_CB(first)->seq);
+	return avail - skip;
+}
+
+/**
  * iwt_sock_blind() - have data arrived that the CPU can't read?
  * @s: socket, lock held
  *

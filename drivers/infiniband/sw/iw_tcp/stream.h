@@ -192,7 +192,7 @@ struct iwt_rx_bad {
  * @wait_recv: this FPDU waits for a receive
  * @wait_over: the FPDU has waited for a receive for the time @rnr_ms
  * @wait_until: with @wait_recv, unless @rnr_ms is U32_MAX: end of this time, in nanoseconds
- * @ahead: with @wait_recv: number of bytes at which iwt_rx_look_ahead() has looked
+ * @ahead: number of bytes after @pos at which iwt_rx_look_ahead() has looked
  * @ahead_n: number of Responses in these bytes whose requests have not finished
  * @answered: number of Responses to be received whose requests have finished already
  * @rnr_ms: how long a message waits for a receive, in milliseconds; U32_MAX: for ever; 0: a
