@@ -55,7 +55,8 @@ for word in keepidle user_timeout; do
 		check "$word says $seconds" is $DEV_A $word $seconds
 	done
 done
-check "direct_port is 0" is $DEV_A direct_port 0
+if has_feature DIRECT; then port=64791; else port=0; fi
+check "direct_port is $port" is $DEV_A direct_port $port
 for word in 65535 64791 0; do
 	check "direct_port: $word" set_link $DEV_A direct_port $word
 	check "direct_port says $word" is $DEV_A direct_port $word

@@ -58,12 +58,19 @@ static const char * const zerocopy_words[] = {
 #define CAN_DIRECT	false
 #endif
 
+/*
+ * One of the dynamic ports (RFC 6335 6), which are assigned to no service, above the range from
+ * which Linux chooses the ports of clients by default (32768 to 60999).
+ */
+#define DIRECT_PORT	64791
+
 static struct iwt_conf defaults = {
 	.crc = IWT_CRC_ON,
 	.mpa_rev = 2,
 	.keepidle = 60,
 	.user_timeout = 300,
 	.polling = CAN_POLL,
+	.direct_port = CAN_DIRECT ? DIRECT_PORT : 0,
 };
 
 /*
@@ -246,7 +253,8 @@ MODULE_PARM_DESC(zerocopy, "Zero copy of new links: off (default), auto or alway
 module_param_cb(polling, &polling_param_ops, &defaults.polling, 0644);
 MODULE_PARM_DESC(polling, "Workers of new links poll, and engines spin: on (default) or off");
 module_param_cb(direct_port, &direct_port_param_ops, &defaults.direct_port, 0644);
-MODULE_PARM_DESC(direct_port, "TCP port of direct connections of new links; 0 (default): none");
+MODULE_PARM_DESC(direct_port,
+		 "TCP port of direct connections of new links (default: 64791); 0: none");
 
 /**
  * iwt_conf_defaults() - initialize the settings of a new link from the module parameters
