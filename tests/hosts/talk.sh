@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# talk.sh a|b [sent] [received]: two machines test connections in both directions, compare every
-# byte of every operation, and run NFS. With "sent", the test checks that the network cards send
-# buffers of many segments (segmentation offload). With "received", it checks that the cards deliver
-# buffers of many segments.
+# talk.sh a|b [sent] [received]: two machines test connections in both directions, by rdma_cm and
+# without it, compare every byte of every operation, and run NFS. With "sent", the test checks that
+# the network cards send buffers of many segments (segmentation offload). With "received", it checks
+# that the cards deliver buffers of many segments.
 # shellcheck source=tests/hosts/lib.sh
 . "$(dirname "$(realpath "$0")")/lib.sh"
 hosts_serve "$1"
@@ -30,6 +30,26 @@ offloads() {
 	echo "# to $1: $sent octets in a buffer that was sent, $came in one that was received"
 	[[ $LARGE != *sent* ]] || check "to $1: segmentation offload" [ "$sent" -gt 6000 ]
 	[[ $LARGE != *received* ]] || check "to $1: large receive buffers" [ "$came" -gt 6000 ]
+}
+
+# gid_index SIDE 4|6: prints the index of the GID that is the address of SIDE
+gid_index() {
+	local words=0000:ffff:
+	[ "$2" = 4 ] || words=^${IP6_A%%:*}:
+	$1 "grep -l $words /sys/class/infiniband/iwt0/ports/1/gids/*" | head -n 1 | xargs -r basename
+}
+
+# direct SIDE: tests programs that connect without rdma_cm, with the server on SIDE
+direct() {
+	local ip pingpong write from
+	from=$(other "$1")
+	for ip in 4 6; do
+		pingpong="ibv_rc_pingpong -d iwt0 -c -g"
+		well_between "ibv_rc_pingpong, IPv$ip, server on $1" "$1" 18515 "$pingpong $(gid_index "$1" $ip)" \
+			"$pingpong $(gid_index "$from" $ip) $(address "$1" 4)"
+	done
+	write="ib_write_bw -d iwt0 -n 200"
+	well_between "ib_write_bw without rdma_cm, server on $1" "$1" 18515 "$write" "$write $(address "$1" 4)"
 }
 
 # nfs: tests that the kernel of side b can mount a directory which the kernel of side a exports
@@ -61,6 +81,7 @@ for side in b a; do
 done
 # check this now, because later tests cause errors on purpose
 for side in a b; do check "$side: no errors" quiet $side; done
+for side in b a; do direct $side; done
 for side in b a; do verify $side; done
 for side in b a; do offloads $side; done
 nfs
