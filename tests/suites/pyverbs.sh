@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Runs the tests of rdma-core (pyverbs) of the installed version, except those of other drivers. All
 # tests must pass, except the tests in the table pyverbs.tsv, which also has the reasons. Most tests
-# connect two queue pairs by
-# ibv_modify_qp() with the number of the other queue pair, as for InfiniBand. For these tests rtr.so
-# connects the queue pairs over TCP.
+# connect two queue pairs by ibv_modify_qp(), as for InfiniBand.
 #
 #   pyverbs.sh [--type LINK_TYPE]
 
@@ -20,9 +18,7 @@ the_tests() {
 
 # all_of_them: runs all tests on the link iwt_eth0
 all_of_them() {
-	local shim=
-	[ "$IWT_LINK_TYPE" != iw_tcp ] || shim=$IWT_BIN/rtr.so
-	LD_PRELOAD=$shim IWT_RTR_ADDRESS=$IP_A iwt_patient $((IWT_TIME * 8)) \
+	iwt_patient $((IWT_TIME * 8)) \
 		python3 "$here/pyverbs_run.py" "$TMP/tests" "$here/pyverbs.tsv" iwt_eth0 iwt-dummy >"$TMP/results" 2>"$TMP/said"
 	subtests rdma-core "$TMP/results" $? || tail -n 30 "$TMP/said" | diag
 }

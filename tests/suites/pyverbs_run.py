@@ -98,9 +98,8 @@ def load(directory):
 def main():
     directory, table, device, netdev = sys.argv[1:]
     sys.path[:0] = [os.path.dirname(directory), directory]
-    # Pass the numbers of the only port and the only GID: on older kernels the tests would otherwise
-    # treat this GID as empty
-    sys.argv[1:] = ["--dev", device, "--port", "1", "--gid", "0"]
+    # GID 1 is the IPv4 address: the tests pass it to ibv_modify_qp() to connect queue pairs
+    sys.argv[1:] = ["--dev", device, "--port", "1", "--gid", "1"]
     warnings.simplefilter("ignore")
     from args_parser import parser  # pylint: disable=import-error,import-outside-toplevel
     parser.parse_args()
