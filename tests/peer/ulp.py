@@ -76,7 +76,7 @@ class Ulp:
         out = {}
         for word in words[1:]:
             key, _, value = word.partition("=")
-            out[key] = value if key in ("event", "data", "wc", "name") else int(value, 0)
+            out[key] = value if key in ("event", "data", "wc", "name", "gid") else int(value, 0)
         return out
 
     def __getattr__(self, name):

@@ -13,17 +13,28 @@ struct ulp_conn ulp_conn[ULP_IDS];
 
 struct ulp_conn *ulp_conn_of(uint64_t n)
 {
-	if (n < ULP_IDS && ulp_conn[n].id)
+	if (n < ULP_IDS && (ulp_conn[n].id || ulp_conn[n].qp))
 		return &ulp_conn[n];
 	ulp_err(ENOENT, "id");
 	return NULL;
 }
 
-static struct ulp_conn *conn_arg(void) { return ulp_conn_of(ulp_num("id", 0)); }
+static struct ulp_conn *any_arg(void) { return ulp_conn_of(ulp_num("id", 0)); }
+
+/* Return: the connection of the argument id=, which must have an rdma_cm_id; or NULL. */
+static struct ulp_conn *conn_arg(void)
+{
+	struct ulp_conn *c = any_arg();
+
+	if (!c || c->id)
+		return c;
+	ulp_err(EINVAL, "id");
+	return NULL;
+}
 
 static struct ulp_conn *conn_new(uint64_t n)
 {
-	if (n >= ULP_IDS || ulp_conn[n].id) {
+	if (n >= ULP_IDS || ulp_conn[n].id || ulp_conn[n].qp) {
 		ulp_err(EEXIST, "id");
 		return NULL;
 	}
@@ -123,7 +134,7 @@ static int adopt(struct rdma_cm_id *id)
 {
 	uint64_t n;
 
-	for (n = 1; n < ULP_IDS && ulp_conn[n].id; n++)
+	for (n = 1; n < ULP_IDS && (ulp_conn[n].id || ulp_conn[n].qp); n++)
 		;
 	if (!conn_new(n))
 		return -1;
@@ -232,13 +243,20 @@ static int cmd_disconnect(void)
 	return rdma_disconnect(c->id) ? ulp_err(errno, "rdma_disconnect") : 0;
 }
 
-/* destroy id=: destroys the rdma_cm_id and its queue pair */
+/* destroy id=: destroys the rdma_cm_id, if any, and the queue pair */
 static int cmd_destroy(void)
 {
-	struct ulp_conn *c = conn_arg();
+	struct ulp_conn *c = any_arg();
 
 	if (!c)
 		return -1;
+	if (!c->id) {
+		errno = ibv_destroy_qp(c->qp);
+		if (errno)
+			return ulp_err(errno, "ibv_destroy_qp");
+		memset(c, 0, sizeof(*c));
+		return 0;
+	}
 	if (c->id->qp)
 		rdma_destroy_qp(c->id);
 	if (rdma_destroy_id(c->id))
@@ -248,25 +266,33 @@ static int cmd_destroy(void)
 	return 0;
 }
 
+struct ibv_pd *ulp_qp_attr(struct ibv_qp_init_attr *a)
+{
+	struct ibv_pd *pd = ulp_pd(ulp_num("pd", 0));
+
+	*a = (struct ibv_qp_init_attr) { .qp_type = IBV_QPT_RC };
+	a->send_cq = ulp_cq(ulp_num("scq", 0));
+	a->recv_cq = ulp_cq(ulp_num("rcq", 0));
+	a->srq = ulp_str("srq") ? ulp_srq(ulp_num("srq", 0)) : NULL;
+	a->sq_sig_all = ulp_num("sigall", 0);
+	a->cap.max_send_wr = ulp_num("swr", 128);
+	a->cap.max_recv_wr = ulp_num("rwr", 128);
+	a->cap.max_send_sge = a->cap.max_recv_sge = ulp_num("sge", 4);
+	a->cap.max_inline_data = ulp_num("inline", 64);
+	return a->send_cq && a->recv_cq ? pd : NULL;
+}
+
 /* qp id= [pd=] [scq=] [rcq=] [srq=] [swr=] [rwr=] [sge=] [inline=] [sigall=]: qpn= */
 static int cmd_qp(void)
 {
 	struct ulp_conn *c = conn_arg();
-	struct ibv_qp_init_attr a = { .qp_type = IBV_QPT_RC };
+	struct ibv_qp_init_attr a;
 	struct ibv_pd *pd;
 
 	if (!c)
 		return -1;
-	pd = ulp_pd(ulp_num("pd", 0));
-	a.send_cq = ulp_cq(ulp_num("scq", 0));
-	a.recv_cq = ulp_cq(ulp_num("rcq", 0));
-	a.srq = ulp_str("srq") ? ulp_srq(ulp_num("srq", 0)) : NULL;
-	a.sq_sig_all = ulp_num("sigall", 0);
-	a.cap.max_send_wr = ulp_num("swr", 128);
-	a.cap.max_recv_wr = ulp_num("rwr", 128);
-	a.cap.max_send_sge = a.cap.max_recv_sge = ulp_num("sge", 4);
-	a.cap.max_inline_data = ulp_num("inline", 64);
-	if (!pd || !a.send_cq || !a.recv_cq)
+	pd = ulp_qp_attr(&a);
+	if (!pd)
 		return -1;
 	if (rdma_create_qp(c->id, pd, &a))
 		return ulp_err(errno, "rdma_create_qp");
@@ -278,7 +304,7 @@ static int cmd_qp(void)
 /* query id=: state= ord= ird= access= draining= */
 static int cmd_query(void)
 {
-	struct ulp_conn *c = conn_arg();
+	struct ulp_conn *c = any_arg();
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr a = {};
 
@@ -299,7 +325,7 @@ static int cmd_query(void)
 static int cmd_modify(void)
 {
 	struct ibv_qp_attr a = { .qp_state = ulp_num("state", IBV_QPS_ERR) };
-	struct ulp_conn *c = conn_arg();
+	struct ulp_conn *c = any_arg();
 	int rc, mask = IBV_QP_STATE;
 
 	if (!c || !c->qp)

@@ -10,7 +10,8 @@
  * is created when a command first uses its number (default: pd=0, cq=0). Data are in
  * hexadecimal, times in milliseconds. The comment at the function of a command lists
  * its arguments (optional arguments in brackets) and, after a colon, the keys of its
- * answer or its effect. The tables at the end of cm.c, obj.c and post.c list the commands.
+ * answer or its effect. The tables at the end of cm.c, direct.c, obj.c and post.c list
+ * the commands.
  */
 #include <errno.h>
 #include <poll.h>
@@ -142,6 +143,8 @@ static void execute(char *line)
 	if (!n_args)
 		return;
 	c = find(ulp_cm_commands, args[0]);
+	if (!c)
+		c = find(ulp_direct_commands, args[0]);
 	if (!c)
 		c = find(ulp_obj_commands, args[0]);
 	if (!c)

@@ -12,6 +12,7 @@
 #define ULP_OBJECTS	4096
 #define ULP_MRS		4096
 
+/* A connection. If its queue pair connects without rdma_cm, @ec and @id are NULL. */
 struct ulp_conn {
 	struct rdma_event_channel *ec;
 	struct rdma_cm_id *id;
@@ -49,6 +50,8 @@ int ulp_err(int err, const char *what);
 bool ulp_wait(int fd, uint64_t ms);
 
 struct ulp_conn *ulp_conn_of(uint64_t n);
+/* Fills @a by the arguments of the command "qp". Return: the protection domain, or NULL. */
+struct ibv_pd *ulp_qp_attr(struct ibv_qp_init_attr *a);
 struct ibv_pd *ulp_pd(uint64_t n);
 struct ibv_cq *ulp_cq(uint64_t n);
 struct ibv_srq *ulp_srq(uint64_t n);
@@ -60,6 +63,7 @@ struct ulp_command {
 	int (*fn)(void);
 };
 
-extern const struct ulp_command ulp_cm_commands[], ulp_obj_commands[], ulp_post_commands[];
+extern const struct ulp_command ulp_cm_commands[], ulp_direct_commands[], ulp_obj_commands[],
+	ulp_post_commands[];
 
 #endif
