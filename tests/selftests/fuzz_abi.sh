@@ -21,6 +21,12 @@ begin iwt_fuzzabi iwt_verify rping rdma
 only_iw_tcp "the private part is that of iw_tcp"
 trap 'cleanup; cg_del' EXIT
 two_links
+# with the setting direct_port, queue pairs connect without rdma_cm, too
+if has_feature DIRECT; then
+	want_settings
+	settings_begin
+	set_links direct_port 64791
+fi
 modprobe -q rdma_ucm
 modprobe -q iwt_dmabuf || skip "regions of dma-bufs" "there is no module iwt_dmabuf"
 if cg_has memory && cg_add memory && echo 48M >"$CG/memory.max"; then options+=(--group "$CG"); else skip "a group for memory" "this kernel has no such control groups"; fi
@@ -28,8 +34,11 @@ if cg_has memory && cg_add memory && echo 48M >"$CG/memory.max"; then options+=(
 iwt_patient $((seconds + IWT_TIME * 4)) nsenter --net="/run/netns/$NS_A" "$IWT_BIN/iwt_fuzzabi" "$DEV_A" $IP_A \
 	--time "$seconds" "${options[@]}" >"$TMP/fuzz" 2>&1
 subtests "fuzz" "$TMP/fuzz" $?
+direct() { [ "$(counter "$DEV_A" tx_confirm)" -gt 0 ]; }
+if has_feature DIRECT; then check "messages on direct connections" direct; fi
 check_no_objects "$IWT_TIME" "$DEV_A"
 pair "afterwards: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V -v"
 verify_pair "afterwards" $IP_B --max-size 20000 --rounds 1 --no-wr --no-neg --no-events
 modprobe -q -r iwt_dmabuf
+if has_feature DIRECT; then settings_end; fi
 ktap_finish

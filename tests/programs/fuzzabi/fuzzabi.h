@@ -90,6 +90,8 @@ struct tally {
 	uint32_t n[METHODS][MOST_ERRNO];
 };
 
+struct ib_uverbs_ex_modify_qp;
+
 extern struct tally *iwt_tally;
 extern __thread sigjmp_buf iwt_guard;
 extern __thread volatile bool iwt_guarded;
@@ -177,6 +179,8 @@ void iwt_op_scribble(struct fuzz *f);
 void iwt_op_judge(struct fuzz *f);
 void iwt_op_attach(struct fuzz *f);
 void iwt_op_pair(struct fuzz *f);
+void iwt_op_direct(struct fuzz *f);
+void iwt_op_direct_pair(struct fuzz *f);
 void iwt_op_frames(struct fuzz *f);
 void iwt_op_sockets(struct fuzz *f);
 void iwt_op_cm(struct fuzz *f);
@@ -200,6 +204,7 @@ static inline uint8_t *iwt_slot(const struct ring *r, uint32_t idx)
 void iwt_fill_cq(struct obj *o, const void *private);
 void iwt_fill_qp(struct obj *o, const void *private);
 void iwt_allow_all(struct fuzz *f, const struct obj *qp);
+bool iwt_modify_qp(struct fuzz *f, const struct obj *qp, struct ib_uverbs_ex_modify_qp *core);
 void iwt_destroy(struct fuzz *f, enum kind k, struct obj *o);
 void iwt_ring_bell(struct fuzz *f, const struct obj *qp);
 bool iwt_attach(struct fuzz *f, struct obj *from, struct obj *to);

@@ -68,6 +68,7 @@
 	X(I_MPA_REQUEST,	"own method mpa_request",	"DELAYED")	\
 	X(I_MPA_ATTACH,		"own method mpa_attach",	"DELAYED")	\
 	X(I_MPA_REJECT,		"own method mpa_reject",	"DELAYED")	\
+	X(D_RTR,		"addresses in RTR",		"DIRECT")	\
 	X(C_CREATE_ID,		"rdma_cm create_id",		ALWAYS)	\
 	X(C_DESTROY_ID,		"rdma_cm destroy_id",		ALWAYS)	\
 	X(C_BIND,		"rdma_cm bind",			ALWAYS)	\

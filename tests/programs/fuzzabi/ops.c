@@ -17,6 +17,7 @@ static const struct {
 	{ iwt_op_destroy, 30 }, { iwt_op_cq, 15 }, { iwt_op_pd, 8 }, { iwt_op_channel, 8 },
 	{ iwt_op_modify_qp, 12 }, { iwt_op_query_qp, 10 }, { iwt_op_modify_cq, 8 }, { iwt_op_resize_cq, 8 },
 	{ iwt_op_query, 25 }, { iwt_op_any_command, 20 }, { iwt_op_any_method, 25 },
+	{ iwt_op_direct, 25 }, { iwt_op_direct_pair, 18 },
 	{ iwt_op_frames, 25 }, { iwt_op_sockets, 25 }, { iwt_op_cm, 8 }, { iwt_op_any_cm, 15 },
 	{ iwt_op_maps, 20 }, { iwt_op_remap, 10 }, { iwt_op_files, 20 }, { iwt_op_context, 4 },
 	{ iwt_op_fork, 2 },

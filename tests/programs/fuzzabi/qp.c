@@ -94,8 +94,8 @@ static struct obj *plain(struct fuzz *f, int ctx, const struct ib_uverbs_ex_crea
 	return got_qp(f, ctx, handle, f->out + c.answer_len);
 }
 
-/* Modifies @qp, by the plain or the extended command. */
-static void modify(struct fuzz *f, const struct obj *qp, struct ib_uverbs_ex_modify_qp *core)
+/* Modifies @qp, by the plain or the extended command. Return: true if this succeeded. */
+bool iwt_modify_qp(struct fuzz *f, const struct obj *qp, struct ib_uverbs_ex_modify_qp *core)
 {
 	struct command c = {
 		W_MODIFY_QP, IB_USER_VERBS_CMD_MODIFY_QP, false, &core->base, NULL,
@@ -109,7 +109,7 @@ static void modify(struct fuzz *f, const struct obj *qp, struct ib_uverbs_ex_mod
 			sizeof(*core), sizeof(struct ib_uverbs_ex_modify_qp_resp),
 		};
 	}
-	iwt_command(f, iwt_fd(f->w, qp), &c);
+	return !iwt_command(f, iwt_fd(f->w, qp), &c);
 }
 
 void iwt_allow_all(struct fuzz *f, const struct obj *qp)
@@ -120,7 +120,7 @@ void iwt_allow_all(struct fuzz *f, const struct obj *qp)
 				   IBV_ACCESS_REMOTE_ATOMIC,
 	} };
 
-	modify(f, qp, &core);
+	iwt_modify_qp(f, qp, &core);
 }
 
 struct obj *iwt_make_qp(struct fuzz *f)
@@ -185,14 +185,15 @@ void iwt_op_modify_qp(struct fuzz *f)
 		return;
 	if (iwt_chance(f, 50))
 		core.base.attr_mask = IBV_QP_ACCESS_FLAGS;
-	modify(f, qp, &core);
+	iwt_modify_qp(f, qp, &core);
 }
 
 void iwt_op_query_qp(struct fuzz *f)
 {
 	struct obj *qp = iwt_pick(f, QP, -1);
 	struct ib_uverbs_query_qp core = {
-		.qp_handle = qp ? qp->handle : 0, .attr_mask = IBV_QP_STATE | IBV_QP_CAP,
+		.qp_handle = qp ? qp->handle : 0,
+		.attr_mask = IBV_QP_STATE | IBV_QP_CAP | IBV_QP_AV | IBV_QP_DEST_QPN,
 	};
 	struct command c = {
 		W_QUERY_QP, IB_USER_VERBS_CMD_QUERY_QP, false, &core, NULL, sizeof(core),
