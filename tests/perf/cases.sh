@@ -13,7 +13,8 @@
 #						connection
 #	nvme-OP-SIZE				kernel consumers: fio on an NVMe disk, a RAM disk
 #						at the target; OP: randread, read, randwrite, write
-#	perftest-OP-SIZE			a stream, measured by perftest
+#	perftest-[rate-|lat-]OP-SIZE[-direct]	a stream, the messages per second, or the typical
+#						latency, measured by perftest
 #	insn-OP-SIZE-MTU[-crc][-qN]		instructions of both ends together, for each byte
 #						or (below 1 KB) each message
 #	path-PATH-OP-SIZE			a stream to a far host; paths.sh has the paths
@@ -25,7 +26,7 @@
 #
 # -qN: N queue pairs (1). -bidir: both directions at once. -srq: all queue pairs use one shared
 # receive queue. -odp: the memory regions use on-demand paging. -crc: with CRC; without this word,
-# CRC is off. -large and -zerocopy are settings of the links: large_fpdus=on and zerocopy=auto.
+# CRC is off. -direct: without rdma_cm (perftest without -R). -large and -zerocopy are settings of the links: large_fpdus=on and zerocopy=auto.
 # SIZE is in bytes, or has the suffix k or m. With MTU 65536 the packets pass through lo, with other
 # MTUs through a veth pair. rate, lat, mean, conn, memory, nvme, perftest and path use MTU 1500; two
 # uses the MTU of the network cards.
@@ -42,7 +43,8 @@ MORE_CASES="write-2-1500 write-64-1500 write-512-1500 write-4k-1500 write-16k-15
 	write-64k-1500-q64 write-4k-1500-q1000 send-64k-1500-q8
 	write-64k-1500-bidir send-64k-1500-bidir read-64k-1500-bidir
 	rate-write-8 rate-send-8 lat-write-4k lat-atomic conn-serial
-	perftest-write-64k"
+	perftest-write-64k
+	perftest-write-64k-direct perftest-lat-write-8-direct perftest-rate-write-64-direct"
 INSN_CASES="insn-write-64k-1500 insn-write-64k-1500-crc insn-write-64-1500 insn-send-64-1500
 	insn-read-64k-1500 insn-send-64k-1500 insn-write-64k-9000 insn-write-64k-65536
 	insn-read-64-1500 insn-write-64k-9000-crc insn-write-64-1500-crc insn-write-4k-1500 insn-write-1m-1500
@@ -96,6 +98,7 @@ case_options() {
 		crc) C_CRC=on ;;
 		large) C_LARGE=on ;;
 		zerocopy) C_ZEROCOPY=auto ;;
+		direct) C_DIRECT=1 ;;
 		sender | receiver) C_END=$word ;;
 		*) return 1 ;;
 		esac
@@ -103,7 +106,8 @@ case_options() {
 }
 
 # case_parse CASE: sets C_NAME, C_KIND, C_PATH, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_SRQ, C_ODP,
-# C_CRC, C_LARGE, C_ZEROCOPY, C_END, and C_WHO to the contestants. Fails if there is no such case,
+# C_CRC, C_LARGE, C_ZEROCOPY, C_END, C_DIRECT, C_PERFTEST (bw, rate or lat), and C_WHO to the
+# contestants. Fails if there is no such case,
 # if the case does not support a contestant after "@", or if no contestant follows "@".
 case_parse() {
 	local who all
@@ -123,7 +127,7 @@ case_words() {
 	local w=() rest
 	IFS=- read -ra w <<<"$1"
 	C_KIND=flow C_PATH='' C_OP=write C_SIZE=65536 C_MTU=1500 C_QPS=1 C_BIDIR='' C_SRQ='' C_ODP='' C_CRC=off C_END=''
-	C_LARGE=off C_ZEROCOPY=off
+	C_LARGE=off C_ZEROCOPY=off C_DIRECT='' C_PERFTEST=bw
 	case ${w[0]} in
 	conn) C_KIND=conn C_WHO="iw_tcp siw rxe" C_QPS=16
 		[ "${w[1]:-}" != serial ] || C_QPS=1
@@ -134,7 +138,10 @@ case_words() {
 		[[ $C_OP == @(randread|read|randwrite|write) ]]
 		return ;;
 	write | read | send) ;;
-	rate | lat | mean | perftest | insn | two) C_KIND=${w[0]}; w=("${w[@]:1}") ;;
+	rate | lat | mean | insn | two) C_KIND=${w[0]}; w=("${w[@]:1}") ;;
+	perftest)
+		C_KIND=perftest w=("${w[@]:1}")
+		[[ ${w[0]:-} != @(rate|lat) ]] || { C_PERFTEST=${w[0]}; w=("${w[@]:1}"); } ;;
 	path)
 		C_KIND=path C_PATH=${w[1]:-none}
 		[[ " $PATHS " == *" $C_PATH "* ]] || return
@@ -147,6 +154,7 @@ case_words() {
 	C_SIZE=$(octets "${w[1]}")
 	rest=("${w[@]:2}")
 	case_options "${rest[@]}" && case_contestants || return
+	[ -z "$C_DIRECT" ] || [ $C_KIND = perftest ] || return
 	# The name of a case "two" must contain sender or receiver, and may contain large and
 	# zerocopy. Other names must not contain these words.
 	if [ $C_KIND = two ]; then [ -n "$C_END" ]; else [ "$C_END$C_LARGE$C_ZEROCOPY" = offoff ]; fi
@@ -171,6 +179,7 @@ case_contestants() {
 	# The targets compare these figures of iw_tcp with its figures without srq or odp, so no
 	# other contestant is needed
 	[ -z "$C_SRQ$C_ODP" ] || C_WHO="iw_tcp"
+	[ -z "$C_DIRECT" ] || C_WHO="iw_tcp rxe"
 }
 
 # case_cannot CONTESTANT: if the contestant cannot run the case, prints the reason

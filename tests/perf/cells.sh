@@ -208,24 +208,38 @@ cell_iperf3() {
 	[ $rc -eq 0 ] && [ "$sum" != 0 ] && echo "$sum Gb/s"
 }
 
-# cell_perftest: measures a stream with perftest, in up to five attempts. If perftest cannot measure
-# the clock rate of the processor, it prints 0; and if the client connects before the server
-# listens, it fails.
+# perftest_figure: prints the figure of the case from the output of the client, with its unit
+perftest_figure() {
+	awk -v size="$C_SIZE" -v what="$C_PERFTEST" '
+		$1 != size || NF < 5 { next }
+		what == "bw" && $4 > 0 && $4 < 10000 { v = $4 " Gb/s" }
+		what == "rate" && $5 > 0 { v = $5 * 1e6 " messages/s" }
+		what == "lat" && $5 > 0 { v = $5 " us" }
+		END { if (!v) exit 1; print v }' "$TMP/client"
+}
+
+# cell_perftest: measures with perftest, in up to five attempts. If perftest cannot measure the clock
+# rate of the processor, it prints 0; and if the client connects before the server listens, it fails.
 cell_perftest() { # TYPE
-	local n=2000 sum='' opts
+	local n=2000 sum='' program=ib_${C_OP}_bw opts server=()
 	[ "$1" != iw_tcp ] || n=10000
-	opts=(-R -F -s "$C_SIZE" -n "$n" --report_gbits -p 18515)
+	[ "$C_PERFTEST" != rate ] || n=100000
+	opts=(-F -s "$C_SIZE" -n "$n" -p 18515)
+	case $C_PERFTEST in
+	bw) opts+=(--report_gbits) ;;
+	lat) program=ib_${C_OP}_lat ;;
+	esac
+	[ -n "$C_DIRECT" ] || opts+=(-R) server=(--bind_source_ip "$SERVER")
 	links_up "$1" || return
 	for _ in 1 2 3 4 5; do
-		start taskset -c "$CPU_A" ip netns exec "$NS_A" "ib_${C_OP}_bw" "${opts[@]}" -d "$DEV_A" --bind_source_ip "$SERVER" >"$TMP/said" 2>&1
+		start taskset -c "$CPU_A" ip netns exec "$NS_A" "$program" "${opts[@]}" -d "$DEV_A" "${server[@]}" >"$TMP/said" 2>&1
 		wait_listen "$NS_A" 18515
-		timeout -k 2 30 taskset -c "$CPU_B" ip netns exec "$CLIENT" "ib_${C_OP}_bw" "${opts[@]}" -d "$DEV_B" "$SERVER" >"$TMP/client" 2>&1
+		timeout -k 2 30 taskset -c "$CPU_B" ip netns exec "$CLIENT" "$program" "${opts[@]}" -d "$DEV_B" "$SERVER" >"$TMP/client" 2>&1
 		ended "$PID" 10 >/dev/null
-		sum=$(awk -v size="$C_SIZE" '$1 == size && NF > 4 && $4 > 0 && $4 < 10000 { v = $4 } END { print v }' "$TMP/client")
-		[ -z "$sum" ] || break
+		sum=$(perftest_figure) && break
 	done
 	links_down
-	[ -n "$sum" ] && echo "$sum Gb/s"
+	[ -n "$sum" ] && echo "$sum"
 }
 
 # cell CONTESTANT: measures the case of the last case_parse()
