@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Steps of iwt_faults: delayed startup on sockets of this process (iwtdv(7)). */
+/*
+ * Steps of iwt_faults: two queue pairs of this process are connected without rdma_cm: by delayed
+ * startup on sockets (iwtdv(7)), or by a direct connection.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
@@ -12,6 +15,8 @@
 #include "patience.h"
 
 #define WAIT	60	/* seconds */
+#define PSN	1234	/* of both ends of direct connections */
+#define UNTIL_RECV	20000	/* microseconds for which a Send waits for a receive */
 
 static struct end {
 	int fd;
@@ -103,6 +108,41 @@ static int respond(struct end *e)
 
 	err = iwtdv_get_request(e->fd, NULL, 0, 10000, &request);
 	return err ?: iwtdv_accept(e->qp, e->fd, &request, &p, &conn);
+}
+
+/* Moves a queue pair to INIT; then begin_direct() lets it connect directly. */
+static int init(struct end *e)
+{
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+	};
+
+	return ibv_modify_qp(e->qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			     IBV_QP_ACCESS_FLAGS);
+}
+
+/* Lets @e connect to @peer, without a limit of time. Return: 0 or an error number. */
+static int begin_direct(struct end *e, const struct end *peer)
+{
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = peer->qp->qp_num,
+		.rq_psn = PSN, .max_dest_rd_atomic = 1, .min_rnr_timer = 12,
+		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .sgid_index = 1 } },
+	};
+	int err;
+
+	if (ibv_query_gid(iwt_context, 1, 1, &a.ah_attr.grh.dgid))
+		iwt_die("ibv_query_gid");
+	err = ibv_modify_qp(e->qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+			    IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+			    IBV_QP_MIN_RNR_TIMER);
+	if (err)
+		return err;
+	a = (struct ibv_qp_attr) {
+		.qp_state = IBV_QPS_RTS, .sq_psn = PSN, .max_rd_atomic = 1, .rnr_retry = 7,
+	};
+	return ibv_modify_qp(e->qp, &a, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
 static void *other_initiates(void *e)
@@ -215,6 +255,64 @@ int iwt_attach_both(void)
 	pthread_join(other, NULL);
 	errno = err ?: ends[1].err;
 	err = errno ? -1 : message();
+	iwt_attach_end();
+	return err;
+}
+
+static int open_both(void)
+{
+	if (open_end(&ends[0]) || open_end(&ends[1]))
+		return -1;
+	errno = init(&ends[0]) ?: init(&ends[1]);
+	return errno ? -1 : 0;
+}
+
+/*
+ * Connects both ends directly, and sends a message. Of the calls for ends[@mine], the @n-th
+ * allocation fails.
+ */
+static int direct(int mine, unsigned int n)
+{
+	unsigned int left;
+	int err;
+
+	if (open_both() || post(&ends[1], false))
+		iwt_die("two ends");
+	iwt_arm(n);
+	err = begin_direct(&ends[mine], &ends[!mine]);
+	left = iwt_pause();
+	errno = err ?: begin_direct(&ends[!mine], &ends[mine]);
+	err = errno ? -1 : message();
+	iwt_resume(left);
+	return err;
+}
+
+int iwt_direct_first(unsigned int n) { return direct(0, n); }
+int iwt_direct_second(unsigned int n) { return direct(1, n); }
+
+/*
+ * Connects both ends directly, and sends a message, for which a receive is posted later: until
+ * then, the stream waits. The caller has called iwt_arm() before.
+ */
+int iwt_direct_both(void)
+{
+	static char want[sizeof(ends[0].buf)];
+	int err = -1;
+
+	memset(want, 0x35, sizeof(want));
+	if (open_both())
+		goto out;
+	errno = begin_direct(&ends[0], &ends[1]) ?: begin_direct(&ends[1], &ends[0]);
+	if (errno || post(&ends[0], true))
+		goto out;
+	usleep(UNTIL_RECV);
+	if (post(&ends[1], false))
+		goto out;
+	errno = ECONNRESET;
+	if (!completes(&ends[0]) || !completes(&ends[1]))
+		goto out;
+	err = memcmp(ends[1].buf, want, sizeof(want)) ? IWT_WRONG : 0;
+out:
 	iwt_attach_end();
 	return err;
 }

@@ -95,5 +95,8 @@ int iwt_attach_initiator(unsigned int n);
 int iwt_attach_responder(unsigned int n);
 int iwt_attach_both(void);
 int iwt_attach_end(void);
+int iwt_direct_first(unsigned int n);
+int iwt_direct_second(unsigned int n);
+int iwt_direct_both(void);
 
 #endif

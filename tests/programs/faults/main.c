@@ -71,6 +71,11 @@ static void crc(void)
 	iwt_set("crc", "on");
 }
 
+static void direct_port(void)
+{
+	iwt_set("direct_port", "64791");
+}
+
 /* Adds a second link for the step that needs it. one_link() removes it afterwards. */
 static void two_links(void)
 {
@@ -130,6 +135,11 @@ static const struct step steps[] = {
 	{ "work requests", NULL, iwt_post, iwt_disconnect, ANYWHERE },
 	{ "a peer connects and ends the stream", iwt_knock, NULL, iwt_nothing, ANYWHERE },
 	{ "attached sockets and data over them", iwt_attach_both, NULL, iwt_nothing, ANYWHERE },
+	{ "a direct connection, at its first end", NULL, iwt_direct_first, iwt_attach_end, CALLER,
+	  .before = direct_port },
+	{ "a direct connection, at its second end", NULL, iwt_direct_second, iwt_attach_end, CALLER },
+	{ "a direct connection, and a message that waits for a receive", iwt_direct_both, NULL,
+	  iwt_nothing, ANYWHERE },
 	{ "work requests with zero copy", NULL, iwt_post, iwt_disconnect, CALLER | ANYWHERE,
 	  .before = no_crc },
 };
