@@ -50,9 +50,6 @@ has_feature() { [[ ,${IWT_WITHOUT:-}, != *,$1,* ]]; }
 # only_with NAME: skips the test if the driver was built without this feature
 only_with() { has_feature "$1" || skip_all "the driver was built without $1"; }
 
-# is_realtime: is this a kernel with PREEMPT_RT? (Newer ones do not have the file.)
-is_realtime() { [ -e /sys/kernel/realtime ] || [[ $(uname -v) = *PREEMPT_RT* ]]; }
-
 # two_links [MTU]: makes the namespaces A and B with one link each. If that fails, the test fails
 # and ends.
 two_links() { setup "${1:-1500}" || { not_ok "two links"; ktap_finish; }; }

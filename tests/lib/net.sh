@@ -116,6 +116,9 @@ ns_del() {
 rdma_exists() { rdma link show "$1/1" >/dev/null 2>&1; }
 rdma_in() { in_net "$1" rdma link show 2>/dev/null | grep -q " netdev $2 "; }
 
+# is_realtime: is this a kernel with PREEMPT_RT? (Newer ones do not have the file.)
+is_realtime() { [ -e /sys/kernel/realtime ] || [[ $(uname -v) = *PREEMPT_RT* ]]; }
+
 # want_configfs: loads and mounts configfs, unless it is mounted already; fails without configfs
 want_configfs() {
 	modprobe -q configfs

@@ -7,17 +7,17 @@
 #	soak.sh [--time SECONDS] [--seed N] [--first ROUND] [--lanes "LANE..."] [--levels]
 #
 # In each round several lanes, each with its own kind of test, run at the same time: "strict"
-# (strict.sh), "chaos1" and "chaos2" (chaos.sh), "links" (links.sh) and "core" (core.sh). The
-# traffic of the lane "core" continues through all rounds. Between two rounds this traffic pauses,
-# and level.sh measures the resources in use. After the first round, and after some later rounds,
-# the module is reloaded. If a lane fails, the end of its log is printed.
+# (strict.sh), "chaos1" and "chaos2" (chaos.sh), "links" (links.sh), "direct" (direct.sh) and "core"
+# (core.sh). The traffic of the lane "core" continues through all rounds. Between two rounds this
+# traffic pauses, and level.sh measures the resources in use. After the first round, and after some
+# later rounds, the module is reloaded. If a lane fails, the end of its log is printed.
 #
 # --time: seconds after which no further round begins (120); --seed: seed of the random choices;
 # --first: number of the first round, to repeat a round; --lanes: the lanes to run (all), where the
 # traffic of "core" always runs; --levels: prints the measurements of each round but the first, if
 # there are at least four.
 here=$(dirname "$(realpath "$0")")
-TIME=120 SEED=$RANDOM ROUND=1 LANES="strict chaos1 chaos2 links core" LEVELS=
+TIME=120 SEED=$RANDOM ROUND=1 LANES="strict chaos1 chaos2 links direct core" LEVELS=
 while [ $# -gt 0 ]; do
 	case $1 in
 	--time) TIME=${2:?} ;;
@@ -35,7 +35,7 @@ for part in nfs nvme pair drop; do
 	# shellcheck disable=SC1090
 	. "$here/../lib/$part.sh"
 done
-for part in choice hosts programs strict chaos links core level; do
+for part in choice hosts programs strict chaos links direct core level; do
 	# shellcheck disable=SC1090
 	. "$here/$part.sh"
 done
@@ -139,7 +139,7 @@ finish() {
 	judged main
 }
 
-require rping iwt_verify iwt_conn iwt_attach rdma nvme fio rpc.nfsd tc
+require rping iwt_verify iwt_conn iwt_attach iwt_direct ibv_rc_pingpong rdma nvme fio rpc.nfsd tc
 want_configfs && want_modules "${NFS_MODULES[@]}" nvmet-rdma nvme-rdma || skip_all "this kernel has no NFS or NVMe over RDMA"
 require_type "$IWT_LINK_TYPE"
 ktap_begin
