@@ -54,9 +54,29 @@ perf() {
 	came "$1"
 }
 
-# options: prints the commands of the page; in the short form, the first command of four programs
-options() {
-	if [ -z "$QUICK" ]; then recipe options; else recipe options | awk '!seen[$1]++' | head -n 4; fi
+# commands_of NAME: prints the commands of the recipe NAME; in the short form, the first command of
+# four programs
+commands_of() {
+	if [ -z "$QUICK" ]; then recipe "$1"; else recipe "$1" | awk '!seen[$1]++' | head -n 4; fi
+}
+# every NAME: runs the commands of the recipe NAME at both ends
+every() {
+	local line lines
+	mapfile -t lines < <(commands_of "$1")
+	for line in "${lines[@]}"; do check "$line" perf "$line"; done
+	ran "$1"
+}
+
+# fails_as_told: direct connections are off: a program fails without -R, as the page tells
+fails_as_told() {
+	local srv rc=0
+	start in_b ib_write_bw -F >"$TMP/server" 2>&1
+	srv=$PID
+	server_came 18515 || { stop "$srv"; return 1; }
+	in_a iwt_patient "$IWT_TIME" ib_write_bw -F 192.0.2.1 >"$TMP/client" 2>&1 || rc=$?
+	stop "$srv"
+	cat "$TMP/client"
+	[ $rc != 0 ] && grep -i "failed to modify qp" "$TMP/client"
 }
 
 # sleeps FILE: does the client sleep? If so, a completion queue of the client has had completions
@@ -106,11 +126,14 @@ LOOK="rdma -dd resource show cq"
 
 suite_begin ib_write_bw
 if ! check "two hosts" meet_begin; then suite_finish; fi
+[ -n "$QUICK" ] || check "direct connections are off: ib_write_bw fails" fails_as_told
+check "direct connections" direct_begin
 meet "ib_write_bw" 18515 write-bw
 [ -n "$QUICK" ] || meet "ib_send_lat" 18515 send-lat
-mapfile -t lines < <(options)
-for line in "${lines[@]}"; do check "$line" perf "$line"; done
-ran options
+every options
+check "direct connections are turned off" direct_end
+meet "ib_write_bw with rdma_cm" 18515 cm
+every cm-options
 [ -n "$QUICK" ] || check "-e -r 32: the client waits for ever, in most runs" waits_for_ever "ib_send_bw -R -F -e -r 32"
 meet_end
 suite_finish
