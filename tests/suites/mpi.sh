@@ -33,6 +33,15 @@ with() {
 	PATH=$SSH:$PATH cook client "$1" "${2:-$SMALLER}" || return
 	grep -q " 0 wrong" "$TMP/cooked" && verified "$(sed -n 's/.* \([0-9]*\) octets compared.*/\1/p' "$TMP/cooked")"
 }
+# ucx_refuses: does UCX print what the page tells? Prints the exit status of mpirun, which does not
+# matter.
+ucx_refuses() {
+	local rc=0
+	PATH=$SSH:$PATH cook client run "s/4194304/65536/;s/--mca pml cm .* -x FI_OFI[^ ]*/--mca pml ucx -x UCX_LOG_LEVEL=debug/" >"$TMP/ucx" || rc=$?
+	echo "status $rc"
+	grep -v "UCX  DEBUG" "$TMP/ucx" | tail -n 20
+	grep "device uverbs[0-9]* of type iWARP is not supported" "$TMP/ucx"
+}
 sent() { on client cat "/sys/class/infiniband/$DEV_A/ports/1/hw_counters/tx_bytes"; }
 by_rdma() { [ "$(sent)" -gt 100000 ]; }
 
@@ -46,6 +55,7 @@ check "the ranks used RDMA" by_rdma
 check "the time over RDMA" seconds with run && rdma=$TOOK
 check "the time over TCP" seconds with run-tcp && ratio "$TOOK" "$rdma"
 [ -n "$QUICK" ] || check "$MORE ranks" with run "s/-n 2/-n $MORE/"
+[ -n "$QUICK" ] || check "UCX refuses the link" ucx_refuses
 check "no queue pair is left" sh -c "! rdma resource show qp | grep -q ' pid '"
 check "the links are deleted" hosts_end
 rm -r $SSH
