@@ -8,17 +8,13 @@ meet_begin() {
 	rdma system set netns exclusive && ran "rdma system set netns exclusive" && setup 1500
 }
 
-# direct_begin: turns direct connections on at both links, by the recipe "direct" of the page. The
-# page calls each link iwt_eth0; the links of the suite have other names.
-# direct_end: turns direct connections off
-direct_begin() {
-	want_configfs && cook here direct "s/iwt_eth0/$DEV_A/" &&
-		cook here direct "s/iwt_eth0/$DEV_B/" && ran direct
-}
-direct_end() {
+# direct_off: turns direct connections off at both links
+direct_off() {
 	local link
+	want_configfs || return
 	for link in "$DEV_A" "$DEV_B"; do
-		echo 0 >"/sys/kernel/config/iw_tcp/$link/direct_port" && rmdir "/sys/kernel/config/iw_tcp/$link" || return
+		mkdir -p "/sys/kernel/config/iw_tcp/$link" && echo 0 >"/sys/kernel/config/iw_tcp/$link/direct_port" &&
+			rmdir "/sys/kernel/config/iw_tcp/$link" || return
 	done
 }
 

@@ -8,8 +8,6 @@
 . "$here/meet.sh"
 # shellcheck source=tests/lib/qperf.sh
 . "$here/../lib/qperf.sh"
-# shellcheck source=tests/lib/settings.sh
-. "$here/../lib/settings.sh"
 TELLING=1
 
 # run COMMAND: runs a command of the page
@@ -20,14 +18,12 @@ run() {
 	telling client qperf_run "${words[@]:1}" && cat "$TMP/qperf" && came "${words[-1]}"
 }
 
-# needs_cm: does a test fail without -cm1, as the page tells, also if direct connections are on?
+# needs_cm: does a test fail without -cm1, as the page tells?
 needs_cm() {
 	local rc=0
-	settings_begin && set_links direct_port 64791 || return
 	in_a iwt_patient "$IWT_TIME" qperf -t 1 192.0.2.1 rc_rdma_write_bw >"$TMP/qperf" 2>&1 || rc=$?
 	cat "$TMP/qperf"
-	set_links direct_port 0 && settings_end &&
-		[ $rc != 0 ] && grep -q "failed to modify QP to RTR" "$TMP/qperf"
+	[ $rc != 0 ] && grep -q "failed to modify QP to RTR" "$TMP/qperf"
 }
 
 # came TEST: is the last message in the memory of the receiver? This is not checked for tests of
@@ -42,7 +38,6 @@ came() {
 }
 
 suite_begin qperf
-want_settings
 if ! check "two hosts" meet_begin; then suite_finish; fi
 telling server serve server in_b
 srv=$PID
