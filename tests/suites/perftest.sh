@@ -126,11 +126,16 @@ LOOK="rdma -dd resource show cq"
 
 suite_begin ib_write_bw
 if ! check "two hosts" meet_begin; then suite_finish; fi
-meet "ib_write_bw" 18515 write-bw
-[ -n "$QUICK" ] || meet "ib_send_lat" 18515 send-lat
-every options
-check "direct connections are turned off" direct_off
-[ -n "$QUICK" ] || check "direct connections are off: ib_write_bw fails" fails_as_told
+if [ "$IWT_LINK_TYPE" = iw_tcp ]; then
+	meet "ib_write_bw" 18515 write-bw
+	[ -n "$QUICK" ] || meet "ib_send_lat" 18515 send-lat
+	every options
+	check "direct connections are turned off" direct_off
+	[ -n "$QUICK" ] || check "direct connections are off: ib_write_bw fails" fails_as_told
+else
+	skip "without -R" "only iw_tcp has direct connections"
+	ran write-bw-server write-bw-client send-lat-server send-lat-client options
+fi
 meet "ib_write_bw with rdma_cm" 18515 cm
 every cm-options
 [ -n "$QUICK" ] || check "-e -r 32: the client waits for ever, in most runs" waits_for_ever "ib_send_bw -R -F -e -r 32"

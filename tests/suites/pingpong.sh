@@ -51,6 +51,7 @@ refused() {
 	[ $rc != 0 ] && grep -q "$1" "$TMP/server"
 }
 
+[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "only iw_tcp has direct connections"
 suite_begin ibv_rc_pingpong ibv_srq_pingpong
 if ! check "two hosts" meet_begin; then suite_finish; fi
 check "ibv_rc_pingpong" dialled_by_b exchange rc
