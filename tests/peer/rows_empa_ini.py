@@ -295,6 +295,32 @@ def old_responder(t):
 
 
 @row("EMPA-31")
+def old_responder_lost(t):
+    """
+    A responder resets the connection at the enhanced Request, and the RST is lost: a plain Request follows
+
+    The responder's TCP does not know the connection any more, so it answers the device's next
+    segment, a probe, by a RST.
+    """
+    t.own_tcp()
+    server, seen = t.server(), []
+    conn = t.request(server=server)
+    tcp = conn.peer.sock
+    tcp.loses = lambda packet: seen.append(packet) or True
+    tcp.pump(15)
+    check(seen, "the device's TCP does not probe the responder")
+    server[0].again()
+    tcp.send_rst()
+    conn.peer = t.keep(Peer(server[0].accept()[0]))
+    equal(conn.peer.await_request().rev, 1, "revision")
+    conn.peer.accept()
+    conn.ulp.event(id=conn.id, want="ESTABLISHED")
+    conn.post("send", wr=1, sge="%d:0:5" % conn.mr)
+    equal(conn.peer.segment().opcode, fpdu.SEND, "the first FPDU")
+    conn.alive()
+
+
+@row("EMPA-31")
 def old_for_good(t):
     """A responder closes at the plain Request, too: the ULP gets an error, and the device makes no third attempt"""
     server = t.server()

@@ -324,7 +324,7 @@ class Tcp:
 
 
 class Listener:
-    """A replacement of a listening socket, for a single connection; how: arguments of Tcp."""
+    """A replacement of a listening socket, for one connection at a time; how: arguments of Tcp."""
 
     def __init__(self, link, **how):
         self.link, self.how = link, how
@@ -336,8 +336,12 @@ class Listener:
         return str(self.link.address), self.tcp.port
 
     def accept(self):
-        """Waits for the only connection; returns its Tcp, and (address, port) of the other side."""
+        """Waits for the connection; returns its Tcp, and (address, port) of the other side."""
         return self.tcp.passive(), self.tcp.remote
+
+    def again(self):
+        """Lets accept() wait for one more connection to the same port."""
+        self.tcp = Tcp(self.link, self.tcp.port, **self.how)
 
     def close(self):
         """Closes the connection."""

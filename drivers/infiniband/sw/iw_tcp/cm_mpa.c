@@ -510,6 +510,8 @@ static void look_for_tcp(struct iwt_ep *ep)
 	default:
 		iwt_ep_read_addrs(ep);
 		err = send_request(ep);
+		if (!err)
+			iwt_sock_ask_early(ep->sock);
 	}
 	if (err)
 		iwt_ep_step(ep, IWT_CME_LOST, err);

@@ -49,7 +49,11 @@ void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout)
 		keepidle = min_t(u32, keepidle, MAX_TCP_KEEPIDLE);
 		set_keepalive(s->sk, keepidle, DIV_ROUND_UP(keepidle, IWT_SOCK_PROBES),
 			      IWT_SOCK_PROBES);
+	} else if (s->asks) {
+		/* zeros: the settings of the namespace */
+		set_keepalive(s->sk, 0, 0, 0);
 	}
+	s->asks = false;
 	if (user_timeout)
 		iwt_sock_put_user_timeout(s->sk, user_timeout * MSEC_PER_SEC);
 	iwt_sock_disown(s);
@@ -66,6 +70,23 @@ void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout)
 void iwt_sock_ask(struct sock *sk)
 {
 	set_keepalive(sk, 1, 1, MAX_TCP_KEEPCNT);
+}
+
+/**
+ * iwt_sock_ask_early() - probe the peer each second until iwt_sock_set_timeouts()
+ * @s: connected socket whose peer has to answer the Request
+ *
+ * A peer that refuses the Request may reset the connection, and TCP does not repeat a RST that is
+ * lost. But TCP answers a probe of a connection that it does not know by another RST. If a
+ * process's system call does not release the socket in time, nothing is set. May sleep.
+ */
+void iwt_sock_ask_early(struct iwt_sock *s)
+{
+	if (iwt_sock_own_soon(s))
+		return;
+	s->asks = true;
+	iwt_sock_ask(s->sk);
+	iwt_sock_disown(s);
 }
 
 /**

@@ -46,6 +46,7 @@ struct iwt_sock_work {
  *	to the file of @sock
  * @blind: data have arrived that the CPU can't read
  * @shut: this driver has ended the sending direction
+ * @asks: TCP probes the peer each second, since iwt_sock_ask_early()
  * @route: route for which @nic was determined; the pointer is only compared, and no reference is
  *	held
  * @nic: the route leads to a network card
@@ -84,6 +85,7 @@ struct iwt_sock {
 	bool user;
 	bool blind;
 	bool shut;
+	bool asks;
 	const struct dst_entry *route;
 	bool nic;
 	bool near;
