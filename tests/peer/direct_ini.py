@@ -37,7 +37,7 @@ class Replies:
         while True:
             peer = Peer(self.server.accept()[0])
             peer.other = mpa.receive(peer.sock)
-            if peer.other.whole:
+            if peer.other.whole and not self.pair.is_early(peer.other):
                 break
             peer.sock.close()
         equal(peer.other.pd[4:].hex(), self.pair.theirs().hex(), "private data of the Request")
