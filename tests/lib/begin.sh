@@ -54,6 +54,24 @@ only_with() { has_feature "$1" || skip_all "the driver was built without $1"; }
 # and ends.
 two_links() { setup "${1:-1500}" || { not_ok "two links"; ktap_finish; }; }
 
+# links_end: removes the links and the namespaces that two_links has made
+# links_anew: removes them, and makes them again
+links_end() {
+	local x
+	for x in "${MADE_DEV[@]}"; do
+		# shellcheck disable=SC2086
+		link_del $x 2>/dev/null
+	done
+	for x in "${MADE_NS[@]}"; do ns_del "$x"; done
+	busywait 20 no_link "$DEV_A"
+	busywait 20 no_link "$DEV_B"
+	MADE_NS=() MADE_DEV=()
+}
+links_anew() {
+	links_end
+	two_links
+}
+
 # two_namespaces [MTU]: makes the namespaces A and B without links. If that fails, the test fails
 # and ends.
 two_namespaces() { net_setup "${1:-1500}" || { not_ok "two namespaces"; ktap_finish; }; }

@@ -20,28 +20,12 @@ both_end() {
 	[ $rc -lt 124 ] || [ $rc = 255 ] || { [ $rc = 139 ] && [ "$KIND" = traffic ]; }
 }
 
-again() {
-	cleanup_links
-	two_links
-}
-cleanup_links() {
-	local x
-	for x in "${MADE_DEV[@]}"; do
-		# shellcheck disable=SC2086
-		link_del $x 2>/dev/null
-	done
-	for x in "${MADE_NS[@]}"; do ns_del "$x"; done
-	busywait 20 no_link "$DEV_A"
-	busywait 20 no_link "$DEV_B"
-	MADE_NS=() MADE_DEV=()
-}
-
 # out WHAT COMMAND...: runs COMMAND, which removes the link, during traffic
 out() {
 	local what=$1 kind
 	shift
 	for kind in traffic traffic_rping; do
-		again
+		links_anew
 		MOVING_FROM=
 		KIND=$kind
 		$kind || { not_ok "$what: $kind runs"; stop "$CLI" "$SRV"; continue; }
@@ -58,7 +42,7 @@ out "netdev removed at the client" ip -n "$NS_A" link delete "$IF_A"
 GONE=$DEV_B
 out "link removed at the server" ip netns exec "$NS_B" rdma link delete "$DEV_B"
 
-again
+links_anew
 MOVING_FROM=
 traffic_rping
 ip -n "$NS_A" link set "$IF_A" down
@@ -73,7 +57,7 @@ pair "after netdev down and up: rping" 7174 "rping -s -a $IP_B -C 3 -V" "rping -
 waiting() {
 	local what=$1
 	shift
-	again
+	links_anew
 	if ! check "$what: programs use the link" users_begin; then
 		diag <"$TMP/users"
 		stop "$USERS" "$SRV" "$SILENT"
@@ -107,7 +91,7 @@ none_of_them() {
 	for ((i = 0; i < MANY; i++)); do no_link "$DEV_A$i" || return; done
 }
 HOLDERS=()
-cleanup_links
+links_end
 if check "$MANY links, each with a program that uses it" many_links; then
 	check "all netdevs are deleted at once" iwt_patient "$IWT_TIME" ip -n "$NS_A-m" link del group 7
 	check "all links are gone" busywait "$IWT_TIME" none_of_them
@@ -122,7 +106,7 @@ fi
 CONNECTED=${IWT_CONNECTED:-200}
 exchanged() { grep -q "^ok .*messages return" "$TMP/conns"; }
 none_connected() { ! rdma resource show qp link "$DEV_B" | grep -q 'state RTS .* pid'; }
-again
+links_anew
 start in_b "$IWT_BIN/iwt_conn" -s -a $IP_B -b 1024 -n "$CONNECTED"
 SRV=$PID
 wait_listen "$NS_B" 7471

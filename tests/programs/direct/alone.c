@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Queue pairs that never find their peer. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "direct.h"
+
+#define PAIRS	16
+
+/*
+ * Requests of queue pairs on both links wait for ever for a connection, for a test that kills the
+ * process or removes a link. The queue pairs of one link try to connect, those of the other link
+ * listen.
+ */
+void test_alone(void)
+{
+	struct how how = usual;
+	struct end x, y;
+	int i;
+
+	how.timeout = 0;
+	how.wrong_qpn = 1;
+	for (i = 0; i < PAIRS; i++) {
+		end_make(&x, &a);
+		end_make(&y, &b);
+		if (connect_end(&x, &y, &how) || connect_end(&y, &x, &how) ||
+		    post_op(&x, IBV_WR_SEND, i, &y) || post_op(&y, IBV_WR_SEND, i, &x) ||
+		    post_recv(&x, i) || post_recv(&y, i))
+			die("connect");
+	}
+	report(true, "the queue pairs try to connect");
+	fflush(stdout);
+	pause();
+}
