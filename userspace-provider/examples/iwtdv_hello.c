@@ -61,6 +61,7 @@ static void make_queue_pair(void)
 	};
 	struct ibv_pd *pd = ibv_alloc_pd(context);
 	struct ibv_recv_wr *bad;
+	int err;
 
 	cq = ibv_create_cq(context, 2, NULL, NULL, 0);
 	mr = pd ? ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE) : NULL;
@@ -73,8 +74,9 @@ static void make_queue_pair(void)
 		fail("queue pair", errno);
 	/* post before the switch: the peer may send right after the switch */
 	sge.lkey = mr->lkey;
-	if (ibv_post_recv(qp, &wr, &bad))
-		fail("receive", errno);
+	err = ibv_post_recv(qp, &wr, &bad);
+	if (err)
+		fail("receive", err);
 }
 
 static void completion(void)
@@ -102,9 +104,11 @@ static void say_by_rdma(const char *text)
 		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
 	};
 	struct ibv_send_wr *bad;
+	int err;
 
-	if (ibv_post_send(qp, &wr, &bad))
-		fail("send", errno);
+	err = ibv_post_send(qp, &wr, &bad);
+	if (err)
+		fail("send", err);
 	completion();
 }
 
