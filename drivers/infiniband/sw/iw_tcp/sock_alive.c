@@ -96,8 +96,9 @@ void iwt_sock_ask_early(struct iwt_sock *s)
  * That is so if the peer has not answered TCP's last retransmission or probe yet, or if no
  * segment has come for IWT_SOCK_SILENT_MS. The second condition is necessary because TCP probes a
  * closed window at growing intervals of up to two minutes, so a path may be dead for long before
- * TCP notices it. A peer that only keeps its window closed answers each probe. Any context; the
- * result may be outdated when this function returns.
+ * TCP notices it. A peer that only keeps its window closed answers each probe. After a reset
+ * there is no peer any more, and the result is false. Any context; the result may be outdated
+ * when this function returns.
  *
  * Return: true if so.
  */
@@ -105,6 +106,8 @@ bool iwt_sock_unanswered(const struct iwt_sock *s)
 {
 	const struct inet_connection_sock *icsk = inet_csk(s->sk);
 
+	if (READ_ONCE(s->sk->sk_state) == TCP_CLOSE)
+		return false;
 	return READ_ONCE(icsk->icsk_retransmits) || READ_ONCE(icsk->icsk_probes_out) ||
 	       keepalive_time_elapsed(tcp_sk(s->sk)) >= msecs_to_jiffies(IWT_SOCK_SILENT_MS);
 }
