@@ -203,15 +203,20 @@ def terminated(conn):
     conn.peer.expect_fin(LONG)
 
 
-def in_terminate_pending(make):
-    """TERMINATE: the window is closed, and the Terminate waits after the octets that TCP has"""
-    conn, _ = begin_stuck(make)
+def terminates_late(conn):
+    """Makes the device send a Terminate, whose octets wait for the window while the path is dead."""
     bad(conn)
     conn.tcp.settle()
     cut(conn.tcp)
     back(conn.tcp)
     read_on(conn)
     terminated(conn)
+
+
+def in_terminate_pending(make):
+    """TERMINATE: the window is closed, and the Terminate waits after the octets that TCP has"""
+    conn, _ = begin_stuck(make)
+    terminates_late(conn)
 
 
 def in_terminate_pending_unprobed(make):
@@ -221,12 +226,7 @@ def in_terminate_pending_unprobed(make):
     """
     conn, _ = begin_stuck(make)
     probed_rarely(conn.tcp)
-    bad(conn)
-    conn.tcp.settle()
-    cut(conn.tcp)
-    back(conn.tcp)
-    read_on(conn)
-    terminated(conn)
+    terminates_late(conn)
 
 
 def in_closing_unprobed(make):

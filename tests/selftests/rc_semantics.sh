@@ -6,16 +6,10 @@
 # IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 
-# shellcheck source=tests/lib/settings.sh
-. "$IWT_LIB/settings.sh"
-
 begin iwt_direct rdma
 only_iw_tcp "no other iWARP device connects without rdma_cm"
 only_with DIRECT
-want_settings
 two_links
-settings_begin
-for link in $DEV_A $DEV_B; do set_link $link direct_port 64791; done
 # group NAME [COMMAND...]: runs a group of tests between both links, by COMMAND
 group() {
 	tap "$1${2:+, $2}" iwt_patient $((IWT_TIME * 2)) "${@:3}" "$IWT_BIN/iwt_direct" \
@@ -38,5 +32,4 @@ check "streams wait" busywait "$IWT_TIME" stays
 kill -KILL "$PID"
 check_no_objects 20 "$DEV_A" "after a kill"
 check_no_objects 20 "$DEV_B" "after a kill"
-settings_end
 ktap_finish

@@ -124,4 +124,3 @@ void iwt_rx_term(struct iwt_stream *st, const struct iwt_fpdu *f)
 	iwt_stream_count(st, IWT_C_TERM_RX);
 	iwt_cause_term(st->dev, false, t.err);
 }
-

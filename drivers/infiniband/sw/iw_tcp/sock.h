@@ -127,10 +127,10 @@ void iwt_sock_set_tos(struct iwt_sock *s, u8 tos);
 void iwt_sock_shutdown(struct iwt_sock *s);
 void iwt_sock_release(struct iwt_sock *s, bool abort);
 
-/* sock_alive.c; iwt_sock_set_timeouts() may sleep */
+/* sock_alive.c; the first two may sleep */
 void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout);
-/* Has the peer not answered TCP's last retransmission or probe yet? */
 void iwt_sock_ask_early(struct iwt_sock *s);
+/* Is there no sign that the peer lives? */
 bool iwt_sock_unanswered(const struct iwt_sock *s);
 
 /* sock_owner.c: process context, may sleep */
