@@ -5,6 +5,8 @@
  */
 #include "sq.h"
 
+#include <linux/minmax.h>
+
 /**
  * iwt_sq_begin() - make the queue ready for a connection
  * @sq: queue; the lock of the stream is held
@@ -91,7 +93,8 @@ bool iwt_sq_find_write(struct iwt_sq *sq, u32 rkey, u64 to, u32 *idx)
 		if (e->opcode != IWT_WR_WRITE && e->opcode != IWT_WR_WRITE_WITH_IMM)
 			continue;
 		iwt_ring_read(&h, iwt_ring_at(&sq->ring, i), sizeof(h));
-		if (h.rkey != rkey || to - h.remote_addr >= e->len)
+		/* a Write without data has an address, too */
+		if (h.rkey != rkey || to - h.remote_addr >= max_t(u32, e->len, 1))
 			continue;
 		*idx = i;
 		return true;
