@@ -56,15 +56,15 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 
 /**
  * iwt_cm_connect() - begin a connection
- * @id: iw_cm_id of the connection; the driver uses the mapped addresses in it
+ * @id: iw_cm_id of the connection; its mapped addresses are the addresses of the TCP connection
  * @param: parameters of the ULP; the private data are copied
  *
  * Process context; sleeps for memory, not for the network. If this function returns 0, exactly
  * one event CONNECT_REPLY follows; after an error, no event follows. The mapped addresses have
  * the same ports as the other addresses in @id (IW_F_NO_PORT_MAP).
  *
- * Return: 0; -EINVAL for a bad queue pair or too long private data; -EOPNOTSUPP for an unknown
- * caller; -EADDRNOTAVAIL if the link is in another namespace than the caller; or another -errno.
+ * Return: 0; -EINVAL if iwt_caller_qp() refuses the queue pair, or if the private data are too
+ * long; -EADDRNOTAVAIL if the link is in another namespace than the caller; or another -errno.
  */
 int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -155,12 +155,13 @@ static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
  * @id: iw_cm_id of the connection, with the provider_data of the CONNECT_REQUEST event
  * @param: parameters of the ULP
  *
- * Process context; sleeps for memory, not for the network. If this function returns 0,
+ * Process context; sleeps for memory, not for the network. If a process accepts, this function
+ * also waits until iw_cm has handled ESTABLISHED (compat/iw_order.h). If this function returns 0,
  * ESTABLISHED and later events follow. If this function returns an error, no event follows: iw_cm
  * then forgets the connection, so this function has ended the connection.
  *
- * Return: 0, -ECONNRESET when the connection has ended, -EINVAL for a bad queue pair or too long
- * private data, or another -errno.
+ * Return: 0; -ECONNRESET if the connection has ended; -EINVAL if iwt_caller_qp() refuses the
+ * queue pair, or if the private data are too long; or another -errno.
  */
 int iwt_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {

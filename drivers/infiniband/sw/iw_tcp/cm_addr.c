@@ -38,9 +38,9 @@ void iwt_addr_unmap(struct sockaddr_storage *a)
  * iwt_addr_on_all() - does rdma_cm listen on all devices for an address?
  * @a: IPv4 or IPv6 address
  *
- * rdma_cm does so for the wildcard address, and for loopback addresses, since each namespace has
- * a device lo with these addresses. This function returns the same result as cma_any_addr() in
- * rdma_cm.
+ * rdma_cm listens on all devices for the wildcard address, and for loopback addresses, since each
+ * namespace has a device lo with these addresses. This function returns the same result as
+ * cma_any_addr() in rdma_cm.
  *
  * Return: true if so.
  */
@@ -99,10 +99,10 @@ static struct net_device *owner6(struct net *net,
  * @nd: net device of the RDMA device
  * @owner: net device that has the addresses, in the same namespace
  *
- * Returns the same result as cma_validate_port() in rdma_cm. In place of a net device that
- * function also accepts a VLAN device on top of the net device, and in place of a VLAN device the
- * net device below; on older kernels it compares link layer addresses. The caller holds the RCU
- * read lock.
+ * Returns the same result as cma_validate_port() in rdma_cm: an RDMA device serves its own net
+ * device, the VLAN devices on top of this net device and, if this net device is a VLAN device,
+ * the net device below. On older kernels rdma_cm compares the link layer addresses of the two net
+ * devices instead. The caller holds the RCU read lock.
  *
  * Return: true if so.
  */
@@ -136,7 +136,7 @@ struct net_device *iwt_addr_owner(struct net *net,
  * @dev: device
  * @local: local address of the connection
  *
- * Any context that may hold the RCU read lock.
+ * Any context.
  *
  * Return: true if so.
  */
@@ -247,7 +247,7 @@ bool iwt_addr_same(const struct iwt_sock_addr *a, const struct iwt_sock_addr *b)
 
 /**
  * iwt_addr_of_listen() - the address on which a listener has to listen
- * @id: iw_cm_id of the listener; the driver uses the mapped local address in it
+ * @id: iw_cm_id of the listener; the result is its mapped local address
  * @addr: receives the address and options
  *
  * Any context.

@@ -49,12 +49,11 @@ struct net *iwt_caller_net(struct iw_cm_id *id)
  * @qp: queue pair
  *
  * Queue pair numbers are easy to guess, so a process might pass the number of a queue pair that
- * belongs to another consumer. A process calls rdma_cm in its own context: it may use only its
- * own queue pairs, not even those of its parent. A kernel consumer may call rdma_cm in any
- * context, so this function can't distinguish the call of a kernel consumer from the call of a
- * process. So for now this function permits a kernel consumer's queue pair that has no
- * connection; iwt_caller_qp() later checks whether the caller is the kernel consumer. Any
- * context.
+ * belongs to another consumer. A process calls rdma_cm in its own context, and may use only queue
+ * pairs that the process itself has created, not those of its parent. A kernel consumer may call
+ * rdma_cm in any context, so this function can't distinguish the call of a kernel consumer from
+ * the call of a process. So this function permits every queue pair of a kernel consumer that is
+ * idle; iwt_caller_qp() later checks whether the caller is this kernel consumer. Any context.
  *
  * Return: true if so.
  */

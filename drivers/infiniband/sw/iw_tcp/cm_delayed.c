@@ -4,11 +4,10 @@
  * switches the socket to RDMA.
  *
  * The process sends and receives the startup frames on its socket, and passes the frames to the
- * driver; only the Reply of a responder that accepts is sent by the driver. The socket stays an
- * ordinary socket until the driver has checked the frames. So this file never waits for a peer.
- * If the driver finds the frames unsuitable, or if one end rejects, the socket is unchanged. The
- * process may exit at any time. The settings of the link determine the contents of the frames
- * that this end sends.
+ * driver. Only a Reply that accepts is sent by the driver. The socket stays an ordinary socket
+ * until the driver has checked the frames. So this file never waits for a peer. If the driver
+ * refuses the frames, or if one end rejects, the socket is unchanged. The process may exit at any
+ * time. The settings of the link determine the contents of the frames that this end sends.
  *
  * After the takeover of the socket the connection has an endpoint, as connections of iw_cm do,
  * but no events are reported. When the connection ends, the process only sees that its queue pair
@@ -22,8 +21,8 @@
 #include "stats.h"
 
 /*
- * The endpoints of delayed startup have their own workqueue: their work may wait while a system
- * call of a process owns the socket.
+ * The endpoints of delayed startup have their own workqueue, because their work may have to wait
+ * until a system call of a process releases the socket.
  */
 static struct workqueue_struct *delayed_wq;
 
@@ -166,7 +165,7 @@ static int delayed_send_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 	if (err)
 		goto err_let_go;
 	err = iwt_ep_accept_reply(ep, &rep, a->pd, a->pd_len);
-	/* to the process, -EBUSY and others mean that the socket is unchanged */
+	/* for a process, -EBUSY means that the socket is unchanged: convert such errors */
 	if (err)
 		return err == -EPROTO || err == -ETIMEDOUT ? err : -ECONNABORTED;
 	iwt_ep_step(ep, IWT_CME_ACCEPT, 0);
@@ -226,7 +225,7 @@ static int start_locked(struct iwt_ep *ep, const struct iwt_delayed *a)
 	return a->reply ? delayed_take_reply(ep, a) : delayed_send_reply(ep, a);
 }
 
-/* End an endpoint that has no socket: the takeover has failed, or the socket was given back. */
+/* If the takeover has failed, or the socket was given back, end the endpoint. */
 static void abandon(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
@@ -246,7 +245,8 @@ static void abandon(struct iwt_ep *ep)
  * Sleeps for memory and for the lock of the socket, not for the network.
  *
  * An error before iwt_sock_keep() has succeeded leaves the socket unchanged. After a later error
- * the connection is being ended; then a responder returns -EPROTO, -ETIMEDOUT or -ECONNABORTED.
+ * the connection is being ended; for a responder, a later error is -EPROTO, -ETIMEDOUT or
+ * -ECONNABORTED.
  *
  * Return: 0; -EINVAL if the queue pair is not idle, if the private data are too long, or if the
  * frames do not match; -EPROTO if a frame is wrong, or if the peer has sent bytes after its
@@ -277,8 +277,8 @@ int iwt_cm_delayed_start(const struct iwt_delayed *a, struct iwt_mpa_terms *term
 }
 
 /*
- * Build a frame by @write, with a temporary endpoint that only has the settings. Return: length
- * of the frame in bytes, or -errno.
+ * Call @write to build a frame, with a temporary endpoint that has only the settings of the link.
+ * Return: length of the frame in bytes, or -errno.
  */
 static int write_frame(const struct iwt_delayed *a, u8 *frame,
 		       int (*write)(struct iwt_ep *ep,
@@ -359,7 +359,7 @@ static int write_reject(struct iwt_ep *ep, const struct iwt_delayed *a,
  * @a: the Request and private data
  * @frame: receives the Reply; IWT_MPA_MAX_FRAME bytes
  *
- * The Reply ends the MPA startup; the TCP connection continues without RDMA (RFC 5044 7.1.2 r6).
+ * The Reply ends the MPA startup; the TCP connection continues without RDMA (RFC 5044 7.1.2 r2).
  * May sleep.
  *
  * Return: length of the Reply in bytes; -EPROTO for an improper Request, -EINVAL for private data
@@ -377,7 +377,7 @@ int iwt_cm_delayed_init(void)
 	return delayed_wq ? 0 : -ENOMEM;
 }
 
-/* Destroy the workqueue at module unload, when no endpoint is left; may sleep */
+/* Destroy the workqueue at module unload, when no endpoint is left; may sleep. */
 void iwt_cm_delayed_exit(void)
 {
 	destroy_workqueue(delayed_wq);

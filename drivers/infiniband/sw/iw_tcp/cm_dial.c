@@ -16,7 +16,7 @@ static void set_port(struct sockaddr_storage *a, __be16 port)
 		((struct sockaddr_in6 *)a)->sin6_port = port;
 }
 
-/* Let connect(2), not bind(2), take the local port. @port: the port; 0: TCP chooses a port. */
+/* Take the local port at connect(2), not at bind(2). @port: the port; 0: TCP chooses a port. */
 static void take_late(struct iwt_sock_addr *addr, u16 port)
 {
 	set_port(&addr->local, 0);
@@ -65,6 +65,8 @@ static bool port_is_taken(int err)
  *    TIME_WAIT, or if the port is in ip_local_reserved_ports. A BPF program may allow this port
  *    and refuse port 0, which the program sees in steps 1 and 3.
  * 3. TCP chooses another port at connect(2).
+ *
+ * The error -ENOPROTOOPT means that the kernel can't do step 1 (iwt_sock_bind()).
  */
 static int connect_from_wish(struct iwt_ep *ep, struct net *net,
 			     struct iwt_sock_addr *addr)
@@ -92,7 +94,8 @@ static int connect_from_wish(struct iwt_ep *ep, struct net *net,
  * @ep: endpoint, locked
  *
  * Converts IPv4-mapped addresses to IPv4: iw_cm treats an IPv4 connection of an IPv6 socket as
- * an IPv4 connection.
+ * an IPv4 connection. If iwt_sock_names() fails, the stored addresses do not change. Process
+ * context, may sleep.
  */
 void iwt_ep_read_addrs(struct iwt_ep *ep)
 {
@@ -132,15 +135,16 @@ int iwt_ep_dial_to(struct iwt_ep *ep, struct net *net, struct iwt_sock_addr *add
 }
 
 /**
- * iwt_ep_dial() - begin a TCP connection
+ * iwt_ep_dial() - begin the TCP connection of an iw_cm_id
  * @ep: endpoint of an initiator, locked, with its queue pair and without a socket
- * @id: iw_cm_id of the connection; the driver uses the mapped addresses in it
+ * @id: iw_cm_id, with the (mapped) addresses of both ends
  *
  * The socket is created in the caller's namespace, which must be the namespace of the link: if
  * namespaces share devices, rdma_cm may pick a link of another namespace that has the same link
  * layer address or interface number. Process context, sleeps for memory.
  *
- * Return: 0, or -errno; after an error the endpoint has no socket.
+ * Return: 0; -EOPNOTSUPP for an unknown caller; -EADDRNOTAVAIL if the link is in another
+ * namespace; or another -errno. After an error the endpoint has no socket.
  */
 int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 {

@@ -3,30 +3,34 @@
  * Direct connections, for processes that do not use rdma_cm.
  *
  * Such a process exchanges GIDs, queue pair numbers and PSNs with its peer by means of its own,
- * and passes them to ibv_modify_qp(). When the queue pair reaches RTR, it begins to connect: over
- * TCP and MPA, to the queue pair that the process has named. ibv_modify_qp() does not wait for
- * the connection. What the process posts meanwhile waits in the ring.
+ * and passes them to ibv_modify_qp(). When the queue pair reaches RTR, the driver begins to
+ * connect it, over TCP and MPA, to the queue pair whose GID and number the process has passed.
+ * ibv_modify_qp() does not wait for the connection. Requests that the process posts meanwhile
+ * wait in the ring.
  *
- * Both ends know both pairs of GID and queue pair number, and iwt_direct_role() determines from
- * them which end is the initiator. The responder listens on its address and the link's
- * direct_port, as long as one of its queue pairs waits. The initiator tries again until the
- * responder's queue pair waits, too. The startup frames contain what both ends know of the
- * connection (proto/direct.h). The responder accepts a Request only if one of its queue pairs
- * waits for exactly this peer, and if the connection comes from the address of the peer's GID; it
- * rejects every other Request with the same empty Reply.
+ * Both ends know the GIDs and the queue pair numbers of both ends, from which iwt_direct_role()
+ * determines which end is the initiator. The responder listens on its address and the link's
+ * direct_port, as long as a queue pair waits for a Request. The initiator tries again until the
+ * responder's queue pair waits. Each startup frame contains the data of the connection that its
+ * sender knows (struct iwt_direct_pd). The responder accepts a Request only if a queue pair waits
+ * for exactly this peer, and if the connection comes from the address of the peer's GID. It
+ * rejects every other Request with the same Reply, which has no private data.
  *
  * A queue pair in RTR does not know all of its attributes yet: the process passes sq_psn and
  * rnr_retry with the change to RTS. So an end that is not in RTS waits IWT_DIRECT_RTS_MS for this
  * change before it connects or accepts. A process that only receives may never change to RTS.
  *
- * If requests are posted, and no connection comes about within the time that the attributes
- * timeout and retry_cnt give, the first request completes with IB_WC_RETRY_EXC_ERR, and the queue
- * pair enters the error state. As long as no request is posted, the queue pair goes on.
+ * If requests are posted, and no connection is established within the time that follows from the
+ * attributes timeout and retry_cnt (waits_too_long()), the first request completes with
+ * IB_WC_RETRY_EXC_ERR, and the queue pair enters the error state. As long as no request is
+ * posted, the driver continues to try.
  *
- * Locking: iwt_qp.modifying, a mutex, is held while a process modifies the queue pair. It guards
- * changes of iwt_qp.direct, which the lock of the stream guards as well. iwt_direct.lock guards
- * the fields of struct iwt_direct; ep->lock nests inside it. The works of connections take only
- * iwt_direct.lock, so a task that holds iwt_qp.modifying may wait for them.
+ * Locking: the mutex iwt_qp.modifying is held while a process modifies the queue pair, and while
+ * the queue pair is being destroyed. iwt_qp.direct is changed with this mutex and with the lock
+ * of the stream held; either of them is sufficient to read iwt_qp.direct. iwt_direct_qp.lock
+ * guards the fields of struct iwt_direct_qp; ep->lock and the lock of the listeners
+ * (cm_direct_port.c) nest inside iwt_direct_qp.lock. No work takes iwt_qp.modifying, so a task
+ * that holds iwt_qp.modifying may wait for a work.
  */
 #include "cm_direct.h"
 
@@ -38,14 +42,20 @@
 #include "cm_direct_priv.h"
 #include "dev.h"
 
-/* A reset waits so many times, so many milliseconds, until TCP has released memory. */
+/*
+ * A reset tries IWT_DIRECT_RESET_TRIES times, every IWT_DIRECT_RESET_MS milliseconds, while TCP
+ * still refers to memory of work requests.
+ */
 #define IWT_DIRECT_RESET_TRIES	200
 #define IWT_DIRECT_RESET_MS	5
 
 /* Milliseconds from the first attempt to connect to the second. */
 #define IWT_DIRECT_PAUSE_MIN_MS	1
 
-/* Convert the GID @gid to the address of a socket. Return: false if the GID is no IP address. */
+/*
+ * Convert the GID @gid to the address of a socket. @port: in host byte order. Return: false if
+ * the GID is not the IP address of one interface (unspecified or multicast).
+ */
 static bool gid_to_addr(const struct iwt_dev *dev, const u8 *gid, u16 port,
 			struct sockaddr_storage *a)
 {
@@ -75,14 +85,17 @@ static bool attrs_ok(const struct ib_qp_attr *attr, int mask)
 	       !(mask & IB_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > IWT_MAX_RD_ATOM);
 }
 
-/* Fill in the addresses. Return: 0, or -errno if the attributes are no reachable address. */
+/*
+ * Set the addresses of both ends from the attributes. Return: 0; -EINVAL if a GID is not a usable
+ * IP address; -EADDRNOTAVAIL if the link does not have the local address any more.
+ */
 static int set_addrs(struct iwt_direct_qp *d)
 	__must_hold(&d->lock)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&d->attr.ah_attr);
 	u16 port = READ_ONCE(d->dev->conf.direct_port);
 
-	/* GID 0 is made of the link layer address: it is no address of TCP */
+	/* GID 0 is made of the link layer address: it is not an IP address */
 	if (!grh->sgid_attr || !grh->sgid_index)
 		return -EINVAL;
 	memcpy(d->end.gid, grh->sgid_attr->gid.raw, IWT_GID_LEN);
@@ -95,7 +108,7 @@ static int set_addrs(struct iwt_direct_qp *d)
 	return iwt_addr_of_dev(d->dev, &d->local) ? 0 : -EADDRNOTAVAIL;
 }
 
-/* Only the responder binds its socket to the port; TCP chooses the port of the initiator. */
+/* Only the responder binds its socket to direct_port; TCP chooses the initiator's port. */
 static void clear_port(struct sockaddr_storage *a)
 {
 	if (a->ss_family == AF_INET)
@@ -151,7 +164,8 @@ static struct ib_qp_attr known_attrs(const struct ib_qp_attr *attr, int mask)
 
 /*
  * Prepare a direct connection. A responder listens afterwards, but accepts no Request before
- * publish_direct(). Return: it, with the reference of the queue pair, or an ERR_PTR().
+ * set_direct(). Return: the direct connection, with the reference that the queue pair will hold;
+ * or an ERR_PTR().
  */
 static struct iwt_direct_qp *make_direct(struct iwt_qp *qp, const struct ib_qp_attr *attr,
 					 int mask)
@@ -192,7 +206,10 @@ static void set_direct(struct iwt_qp *qp, struct iwt_direct_qp *d)
 	spin_unlock_bh(&qp->stream.lock);
 }
 
-/* Make no further attempt. When this function returns, no work uses the queue pair through @d. */
+/*
+ * Make no further attempt, and accept no Request. When this function returns, no work uses d->qp.
+ * May sleep.
+ */
 static void stop(struct iwt_direct_qp *d)
 {
 	struct iwt_direct_port *port;
@@ -265,9 +282,10 @@ static int to_rts(struct iwt_direct_qp *d, struct iwt_qp *qp, const struct ib_qp
 }
 
 /*
- * Reset the queue pair: flush what is posted, and end the connection without waiting for the
+ * Reset the queue pair: flush the posted requests, and end the connection without waiting for the
  * peer, so that the queue pair can connect again. After the end of the connection TCP may refer
- * to memory of work requests for a moment. Return: 0 or -errno.
+ * to memory of work requests for a moment; meanwhile iwt_qp_modify() returns -EBUSY. Return: 0 or
+ * -errno.
  */
 static int to_reset(struct iwt_direct_qp *d, struct iwt_qp *qp, struct iwt_qp_change *c)
 	__must_hold(&qp->modifying)
@@ -326,18 +344,19 @@ static int modify_direct(struct iwt_qp *qp, const struct ib_qp_attr *attr, int m
 }
 
 /**
- * iwt_direct_modify() - change a queue pair that connects directly, or any other queue pair
+ * iwt_direct_modify() - modify a queue pair, with or without a direct connection
  * @qp: queue pair
  * @attr: attributes that the consumer passes
  * @mask: enum ib_qp_attr_mask: members of @attr that are valid
  * @c: the change of state and of rights, for iwt_qp_modify()
  *
- * May sleep, but waits for no peer.
+ * Process context; may sleep, but not for a peer.
  *
- * Return: 0; -EOPNOTSUPP if the link has no direct connections, or for an attribute or a state
- * that they do not have; -EINVAL for a change that is not allowed, or addresses that are no IP
- * addresses; -EADDRNOTAVAIL if the GID is no address of the link any more; -EADDRINUSE if another
- * program uses the link's direct_port; or another -errno.
+ * Return: 0; -EOPNOTSUPP if the link permits no direct connections, or for an attribute or a
+ * state that direct connections do not have; -EINVAL for a change that is not allowed, or for
+ * GIDs that are not IP addresses; -EADDRNOTAVAIL if the link does not have the address of the
+ * local GID any more; -EADDRINUSE if another program uses the link's direct_port; -EBUSY if a
+ * reset waited too long for TCP to release memory; or another -errno.
  */
 int iwt_direct_modify(struct iwt_qp *qp, const struct ib_qp_attr *attr, int mask,
 		      struct iwt_qp_change *c)
@@ -351,9 +370,9 @@ int iwt_direct_modify(struct iwt_qp *qp, const struct ib_qp_attr *attr, int mask
 }
 
 /**
- * iwt_direct_query() - add the attributes of a direct connection
- * @qp: queue pair; nothing changes if it does not connect directly
- * @attr: attributes, to which this function adds those that the process has set
+ * iwt_direct_query() - report the attributes of a direct connection
+ * @qp: queue pair; without a direct connection nothing changes
+ * @attr: receives the attributes that the process has set; other members do not change
  *
  * May sleep.
  */
@@ -383,7 +402,7 @@ void iwt_direct_query(struct iwt_qp *qp, struct ib_qp_attr *attr)
  * iwt_direct_end() - make no further attempt to connect a queue pair that is being destroyed
  * @qp: queue pair that iwt_qp_find() can't find any more
  *
- * May sleep, but waits for no peer.
+ * Process context; may sleep, but not for a peer.
  */
 void iwt_direct_end(struct iwt_qp *qp)
 {

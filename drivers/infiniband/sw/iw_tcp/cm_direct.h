@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Direct connections: a queue pair that a process moves to RTR with the GID and the number of the
- * peer's queue pair connects without rdma_cm (cm_direct.c).
+ * Direct connections, without rdma_cm: a process moves its queue pair to RTR, and passes the GID
+ * and the number of the peer's queue pair (cm_direct.c).
  */
 #ifndef IWT_CM_DIRECT_H
 #define IWT_CM_DIRECT_H

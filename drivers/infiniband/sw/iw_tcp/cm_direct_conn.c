@@ -13,21 +13,23 @@
 /* Milliseconds that a queue pair in RTR waits for its change to RTS. */
 #define IWT_DIRECT_RTS_MS	50
 /*
- * Maximum number of milliseconds between two attempts. The pause is doubled each time, up to the
- * first limit in the first IWT_DIRECT_SOON_MS, and up to the second limit later.
+ * Maximum pauses between two attempts, in milliseconds. The pause is doubled each time: up to
+ * IWT_DIRECT_PAUSE_SOON_MS in the first IWT_DIRECT_SOON_MS after the change to RTR, and later up
+ * to IWT_DIRECT_PAUSE_MAX_MS.
  */
 #define IWT_DIRECT_PAUSE_SOON_MS	200
 #define IWT_DIRECT_PAUSE_MAX_MS		1000
 #define IWT_DIRECT_SOON_MS		10000
-/* Requests wait for a connection at least so many milliseconds. */
+/* Minimum time, in milliseconds, that requests wait for a connection before they fail. */
 #define IWT_DIRECT_PATIENCE_MS	5000
 /* Milliseconds between two checks whether requests have waited too long. */
 #define IWT_DIRECT_CHECK_MS	1000
 
 /*
- * The works of direct connections have their own workqueue: a process may let thousands of queue
- * pairs try again and again, and must not delay the connections of rdma_cm. The workqueue is
- * ordered, so an attempt of a queue pair does not run beside the startup of its connection.
+ * The workqueue of attempts, and of the endpoints that they create. (The endpoints of responders
+ * use iwt_cm_wq.) A process may have thousands of queue pairs that try again and again, and must
+ * not delay the connections of rdma_cm. The workqueue is ordered, so the work of a queue pair
+ * does not run at the same time as the work of its endpoint.
  */
 struct workqueue_struct *iwt_direct_wq;
 
@@ -44,7 +46,7 @@ static bool is_ready(const struct iwt_direct_qp *d)
 	       time_after(jiffies, d->rtr_at + msecs_to_jiffies(IWT_DIRECT_RTS_MS));
 }
 
-/* Each end requests as many Reads as its consumer, and those of the driver. */
+/* Request the depths of the consumer, and IWT_DIRECT_READS more for the Reads of the driver. */
 static void wish_depths(const struct iwt_direct_qp *d, struct iwt_ep *ep)
 	__must_hold(&d->lock) __must_hold(&ep->lock)
 {
@@ -56,7 +58,7 @@ static void wish_depths(const struct iwt_direct_qp *d, struct iwt_ep *ep)
 	ep->wish.ird_max = IWT_MAX_RD_ATOM + IWT_DIRECT_READS;
 }
 
-/* Let the endpoint keep what it needs to know of the direct connection. */
+/* Assign the endpoint to the direct connection, and copy the data that its startup needs. */
 static void adopt(struct iwt_direct_qp *d, struct iwt_ep *ep)
 	__must_hold(&d->lock) __must_hold(&ep->lock)
 {
@@ -160,7 +162,10 @@ static void attempt(struct iwt_direct_qp *d)
 	iwt_ep_put(ep);
 }
 
-/* Do requests wait for the connection longer than the attributes of the queue pair allow? */
+/*
+ * Have requests waited for the connection longer than the attributes timeout and retry_cnt allow,
+ * and at least IWT_DIRECT_PATIENCE_MS? Never if the attributes set no limit.
+ */
 static bool waits_too_long(struct iwt_direct_qp *d)
 	__must_hold(&d->lock)
 {
@@ -177,7 +182,7 @@ static bool waits_too_long(struct iwt_direct_qp *d)
 }
 
 /**
- * iwt_direct_check_later() - let the work run again in time
+ * iwt_direct_check_later() - queue the work for the next attempt or the next check
  * @d: direct connection, locked
  */
 void iwt_direct_check_later(struct iwt_direct_qp *d)
@@ -190,7 +195,7 @@ void iwt_direct_check_later(struct iwt_direct_qp *d)
 	mod_delayed_work(iwt_direct_wq, &d->work, delay);
 }
 
-/* Give up: fail the posted requests. */
+/* Make no further attempt, and fail the posted requests. Return: as iwt_direct_take_port(). */
 static struct iwt_direct_port *give_up(struct iwt_direct_qp *d)
 	__must_hold(&d->lock)
 {
@@ -226,7 +231,7 @@ void iwt_direct_work(struct work_struct *work)
 
 /* ---- events of endpoints, called by their work ---- */
 
-/* The initiator's startup has ended. @status: 0 if there is a connection, or -errno. */
+/* The initiator's startup has ended. @status: 0 if the connection is established, or -errno. */
 static void on_reply(struct iwt_ep *ep, int status)
 {
 	struct iwt_direct_qp *d = to_direct_qp(ep->direct);
@@ -257,7 +262,10 @@ static bool is_from_peer(const struct iwt_direct_qp *d, const struct iwt_ep *ep)
 	return ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr);
 }
 
-/* Accept the Request for @d, which waits for it. Return: 0 or -errno. */
+/*
+ * Accept the Request of @ep for the queue pair of @d. After an error the caller has to refuse the
+ * Request, unless the endpoint has left the state WAIT_ULP. Return: 0 or -errno.
+ */
 static int accept_for(struct iwt_direct_qp *d, struct iwt_ep *ep)
 	__must_hold(&d->lock) __must_hold(&ep->lock)
 {
@@ -284,7 +292,7 @@ static int accept_for(struct iwt_direct_qp *d, struct iwt_ep *ep)
 	return err;
 }
 
-/* Return: true if @d waits for exactly this Request. */
+/* Return: true if @d waits for exactly the Request of @ep, with the private data @peer. */
 static bool awaits(const struct iwt_direct_qp *d, const struct iwt_ep *ep,
 		   const struct iwt_direct_end *peer)
 	__must_hold(&d->lock) __must_hold(&ep->lock)
@@ -293,7 +301,11 @@ static bool awaits(const struct iwt_direct_qp *d, const struct iwt_ep *ep,
 	       is_from_peer(d, ep) && iwt_direct_match(&d->end, peer);
 }
 
-/* Find the queue pair for which the peer's Request is. Return: it, with a reference, or NULL. */
+/*
+ * Find the direct connection of the queue pair whose number is in the peer's Request. @peer:
+ * receives the private data of the Request. Return: the direct connection, with a reference; or
+ * NULL.
+ */
 static struct iwt_direct_qp *find_target(struct iwt_ep *ep, struct iwt_direct_end *peer)
 {
 	struct iwt_direct_qp *d;

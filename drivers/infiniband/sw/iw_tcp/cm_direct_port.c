@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Direct connections: references, and listeners. A listener exists as long as a queue pair waits
- * for a connection to its address.
+ * for a connection to the listener's address.
  */
 #include "cm_direct_priv.h"
 
@@ -9,7 +9,7 @@
 
 #include "dev.h"
 
-/* Number of half-open connections of a listener. */
+/* Maximum number of half-open connections of a listener. */
 #define IWT_DIRECT_BACKLOG	1024
 
 /**
@@ -39,7 +39,7 @@ static void free_direct(struct kref *ref)
 	kfree(d);
 }
 
-/* Drop a reference. Any context. */
+/* Drop a reference to a direct connection. Any context. */
 void iwt_direct_put(struct iwt_direct_qp *d)
 {
 	kref_put(&d->ref, free_direct);
@@ -51,7 +51,7 @@ void iwt_direct_put(struct iwt_direct_qp *d)
  *
  * Process context or softirq.
  *
- * Return: it, with a reference, or NULL.
+ * Return: the direct connection, with a reference; NULL if the queue pair has none.
  */
 struct iwt_direct_qp *iwt_direct_of(struct iwt_qp *qp)
 {
@@ -136,9 +136,12 @@ err_free:
  * iwt_direct_join() - listen for one more queue pair that waits
  * @dev: device
  * @local: address and port
- * @ops: receives the Requests
+ * @ops: @ops->request is called for each Request
  *
- * Return: the listener, or an ERR_PTR() with the error of bind(2) or listen(2).
+ * Process context, may sleep.
+ *
+ * Return: the listener, which several queue pairs may share; or an ERR_PTR(): -ENODEV if the link
+ * is being removed, -ENOMEM, or an error of bind(2) or listen(2).
  */
 struct iwt_direct_port *iwt_direct_join(struct iwt_dev *dev,
 					const struct sockaddr_storage *local,
@@ -157,8 +160,10 @@ struct iwt_direct_port *iwt_direct_join(struct iwt_dev *dev,
 }
 
 /**
- * iwt_direct_leave() - a queue pair waits no longer: close its listener after the last one
- * @p: listener, or NULL
+ * iwt_direct_leave() - stop listening for a queue pair
+ * @p: listener from iwt_direct_join(), or NULL; closed if no other queue pair uses it
+ *
+ * Process context, may sleep.
  */
 void iwt_direct_leave(struct iwt_direct_port *p)
 {

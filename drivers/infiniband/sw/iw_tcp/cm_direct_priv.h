@@ -2,7 +2,7 @@
 /*
  * Direct connections, for processes that do not use rdma_cm. Only cm_direct*.c use this header.
  *
- *	cm_direct.c		what a process requests
+ *	cm_direct.c		requests of a process: modify, query, destroy
  *	cm_direct_conn.c	attempts to connect, and Requests of peers
  *	cm_direct_port.c	references and listeners
  */
@@ -16,25 +16,26 @@ struct iwt_direct_port;
 
 /**
  * struct iwt_direct_qp - a queue pair that connects, or has connected, directly
- * @common: what the endpoints of the queue pair know of it
+ * @common: the part that the endpoints of the queue pair use
  * @ref: references: of the queue pair and of its endpoints
- * @lock: guards all fields below whose description names no other rule
+ * @lock: guards the members marked __guarded_by(&lock). The other members below do not change
+ *	after iwt_direct_modify() has set them, except @work
  * @qp: queue pair; valid until @ended is set
- * @dev: device; does not change
+ * @dev: device
  * @attr: attributes, as the process has set them
  * @end: the connection, as seen from this end
  * @local: address of this end
  * @remote: address of the peer, with port
- * @role: does this end send the Request? Does not change
- * @port: listener of a responder that waits, or NULL
+ * @role: does this end send the Request?
+ * @port: listener, while a responder waits for a Request; otherwise NULL
  * @work: makes the next attempt, and checks whether requests have waited too long
  * @rtr_at: time of the change to RTR, in jiffies
  * @next_try: time of the next attempt, in jiffies
  * @pause: milliseconds from the end of an attempt to the next attempt
- * @posted: requests wait for the connection
- * @since: with @posted: time since when they wait, in jiffies
+ * @posted: the last check has found requests that wait for the connection
+ * @since: if @posted: time of the first check that found waiting requests, in jiffies
  * @trying: an attempt is in progress
- * @connected: there is or was a connection: no further attempt
+ * @connected: a connection was established: no further attempt
  * @ended: no attempt is made any more
  */
 struct iwt_direct_qp {
@@ -70,14 +71,14 @@ void iwt_direct_check_later(struct iwt_direct_qp *d)
 /* cm_direct_port.c */
 void iwt_direct_put(struct iwt_direct_qp *d);
 struct iwt_direct_qp *iwt_direct_of(struct iwt_qp *qp);
-/* process context, may sleep */
 struct net *iwt_direct_net(const struct iwt_dev *dev);
+/* process context, may sleep */
 struct iwt_direct_port *iwt_direct_join(struct iwt_dev *dev,
 					const struct sockaddr_storage *local,
 					const struct iwt_direct_ops *ops);
 void iwt_direct_leave(struct iwt_direct_port *p);
 
-/* Return: the listener of a queue pair that waits no longer, for iwt_direct_leave(); or NULL. */
+/* The queue pair of @d waits no longer. Return: its listener, for iwt_direct_leave(); or NULL. */
 static inline struct iwt_direct_port *iwt_direct_take_port(struct iwt_direct_qp *d)
 	__must_hold(&d->lock)
 {

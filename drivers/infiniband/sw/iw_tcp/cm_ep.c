@@ -40,7 +40,7 @@ static void free_ep(struct kref *ref)
 	kfree(ep);
 }
 
-/* Drop a reference; any context */
+/* Drop a reference to an endpoint. Any context. */
 void iwt_ep_put(struct iwt_ep *ep)
 {
 	kref_put(&ep->ref, free_ep);
@@ -292,7 +292,7 @@ static void count_step(struct iwt_ep *ep, enum iwt_cm_event event, u32 acts,
 		if (!status)
 			iwt_count(ep->dev, IWT_C_CONN_ACTIVE);
 		else if (ep->direct)
-			;	/* cm_direct.c tries again, and counts the attempts */
+			;	/* cm_direct_conn.c counts the attempts, and tries again */
 		else if (event == IWT_CME_REFUSED)
 			iwt_count(ep->dev, IWT_C_CONN_REJECTED);
 		else
@@ -355,7 +355,7 @@ static void ep_take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 
 /**
  * iwt_ep_step() - handle an event: execute the step that iwt_cmfsm() prescribes
- * @ep: endpoint, locked; the work must run afterwards, to deliver upcalls
+ * @ep: endpoint, locked; its work must run afterwards, to report events to iw_cm
  * @event: the event
  * @status: status for iw_cm, 0 or -errno
  *
@@ -457,8 +457,8 @@ struct iwt_ep *iwt_ep_find(u32 id)
  * iwt_ep_orphan() - handle the endpoints of a listener that has ended
  * @listen: listener
  *
- * Connections whose Request was not reported to iw_cm are reset. A Request that was reported can
- * still be accepted, within IWT_CM_ORPHAN_MS. Process context, does not sleep.
+ * A Request that was reported to iw_cm can still be accepted, within IWT_CM_ORPHAN_MS. The other
+ * connections are reset, at the latest after this time. Process context, does not sleep.
  */
 void iwt_ep_orphan(const struct iwt_listen *listen)
 {
@@ -489,7 +489,7 @@ void iwt_ep_abort_qp(struct iwt_qp *qp)
 }
 
 /**
- * iwt_ep_end_qp() - abort the endpoints of a queue pair, and wait until they have left it
+ * iwt_ep_end_qp() - abort the endpoints of a queue pair, and wait until they have dropped it
  * @qp: queue pair, to which no endpoint is added
  *
  * Sleeps; no peer can delay the end. The caller must not hold a lock that the work of an endpoint

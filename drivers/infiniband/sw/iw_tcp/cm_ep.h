@@ -5,7 +5,7 @@
  *	cm.c		operations of iw_cm
  *	cm_listen.c	listeners, and their sockets
  *	cm_delayed.c	delayed startup on a socket that a process created
- *	cm_direct.c	direct connections, without rdma_cm
+ *	cm_direct*.c	direct connections, without rdma_cm (cm_direct_priv.h)
  *	cm_work.c	the work of an endpoint
  *	cm_mpa.c	startup frames
  *	cm_upcall.c	events for iw_cm
@@ -14,11 +14,11 @@
  *	cm_addr.c	addresses, and the devices that serve them
  *	cm_caller.c	the caller of an operation
  *
- * One work item drives an endpoint, so the events of one connection are handled one after the
- * other, and no connection waits for another. Callbacks of the socket and of the queue pair only
- * set a bit and queue the work. The work reads the bits, and executes the steps that
- * proto/cmfsm.c prescribes. Then the work reports events to iw_cm; it holds no lock while it does
- * so. The work never waits for the network.
+ * Each endpoint has one work item, which handles the events of the connection one after the
+ * other. Callbacks of the socket and of the queue pair only set a bit and queue the work. The
+ * work reads the bits, and executes the steps that proto/cmfsm.c prescribes. Then the work
+ * reports events to iw_cm; the work holds no lock while it reports events. The work never waits
+ * for the network, so no connection waits for the peer of another connection.
  *
  * Locking
  *
@@ -76,7 +76,8 @@ struct net_device;
  * deadline of a state (RFC 5044 7.1.2 r10). The deadline for the Reply includes the time that the
  * peer's ULP needs to decide. The deadline for closing (FIN or a Terminate is queued after the
  * data) is extended by IWT_CM_CLOSE_MS if the peer has acknowledged data, or if the peer does not
- * answer (waits_on()). It is extended at most IWT_CM_CLOSE_EXTENSIONS times.
+ * answer (waits_on()). It is extended at most IWT_CM_CLOSE_EXTENSIONS times. IWT_CM_ORPHAN_MS is
+ * the deadline for the ULP's answer to a Request whose listener has ended.
  *
  * These times let a connection survive a path failure of ten seconds. TCP doubles its
  * retransmission timeout, so TCP may need twice as long to notice that the path works again; TCP
@@ -123,7 +124,7 @@ struct iwt_ep;
 struct iwt_direct;
 
 /**
- * struct iwt_direct_ops - what endpoints report to direct connections
+ * struct iwt_direct_ops - functions by which an endpoint reports to a direct connection
  * @request: a Request has arrived; the function accepts or refuses it
  * @reply: the startup of an initiator has ended, with status 0 or -errno
  * @put: drop a reference; any context
@@ -136,19 +137,20 @@ struct iwt_direct_ops {
 	void (*put)(struct iwt_direct *direct);
 };
 
-/* A direct connection, as its endpoints know it. */
+/* The part of a direct connection (struct iwt_direct_qp) that its endpoints use. */
 struct iwt_direct {
 	const struct iwt_direct_ops *ops;
 };
 
 /**
  * struct iwt_listen - a listener on one device; listeners may share a listening socket
- * @ref: references: one until iwt_cm_destroy_listen(), and one of each endpoint that has neither
- *	been accepted nor ended
+ * @ref: references: one until iwt_cm_destroy_listen() or iwt_listen_close(), and one of each
+ *	endpoint that has neither been accepted nor ended
  * @node: entry in @port's list
  * @port: the listening socket, NULL while the listener waits for its address and port
  * @addr: address to listen on
- * @net: namespace; the rdma_cm_id of the listener keeps it alive
+ * @net: namespace; the rdma_cm_id of the listener or, for direct connections, the listening
+ *	socket keeps the namespace alive
  * @retry: retries to bind the address and port
  * @dev: device
  * @cm_id: iw_cm_id of the listener, with a reference until iwt_cm_destroy_listen(); NULL for
@@ -212,8 +214,8 @@ struct iwt_listen {
  * @own: with @direct: the connection, as seen from this end
  * @min_rnr_timer: with @direct: attribute of the queue pair
  * @listen: listener of an inbound connection, until the endpoint is accepted or ends
- * @half_open: entry in @listen->half_open until iw_cm has the Request, and again in the state
- *	LINGER
+ * @half_open: entry in @listen->half_open until iw_cm or a direct connection has the Request, and
+ *	again in the state LINGER
  * @report_tries: how often iw_cm has refused the report of the Request
  * @upcalls: IWT_CMA_UP_* bits to be delivered
  * @reply_status: status of CONNECT_REPLY
@@ -225,7 +227,7 @@ struct iwt_listen {
  * @terms: negotiated parameters
  * @local: address of this end
  * @remote: address of the peer
- * @len: number of bytes in @frame
+ * @len: number of bytes of @frame that are to be sent or were received
  * @frame: startup frame: the initiator's Request until the first byte of the Reply arrives; then
  *	the frame that this end receives; NULL after startup
  */

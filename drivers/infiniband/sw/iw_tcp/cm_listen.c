@@ -5,23 +5,22 @@
  * To listen on the wildcard address or a loopback address, rdma_cm listens on each device, with
  * the same port. These listeners can't each bind a socket to that port. And a socket that is
  * bound to one net device would not receive connections from this host to the address of the net
- * device, because their packets arrive on lo. So the listeners of a namespace share one socket
- * for each address and port. An accepted connection is assigned to an RDMA device that serves the
- * net device with the local address of the connection. If there is no such RDMA device, the
- * connection is reset.
+ * device, because the packets of such connections arrive on lo. So the listeners of a namespace
+ * share one socket for each address and port. An accepted connection is assigned to a listener
+ * whose RDMA device serves the net device with the local address of the connection. If there is
+ * no such listener, the connection is reset.
  *
  * rdma_cm listens on the devices of all namespaces, but a listener belongs to the namespace of
- * its caller. On a device of another namespace the listener is a dummy for rdma_cm, without a
+ * its caller. On a device of another namespace, iwt_cm_create_listen() returns 0 but opens no
  * socket. When a link is added, rdma_cm creates a listener on the link for each of its wildcard
  * and loopback listeners in all namespaces. If one of these calls fails, rdma_cm never uses the
  * link. So if the socket can't be opened at that moment, for example because the address and port
  * are in use, the call succeeds nevertheless, and the listener tries again later.
  *
- * rdma_cm listens on one device after the other, and the first listener opens the socket. A
- * connection to the address of a later device has to wait, in TCP's accept queue, until rdma_cm
- * listens on that device too. All later connections wait as well, because TCP
- * returns connections in order. The time of the wait is limited, because rdma_cm may never listen
- * on a device.
+ * rdma_cm listens on one device after the other, and the first listener opens the socket. Until
+ * rdma_cm listens on all devices, connections wait in TCP's accept queue, because a connection
+ * may belong to a device on which rdma_cm does not listen yet. The time of the wait is limited,
+ * because rdma_cm may never listen on a device.
  *
  * A VRF has its own TCP ports, unless net.ipv4.tcp_l3mdev_accept is set. So listeners on the
  * wildcard address share one socket for each VRF, which serves the links in that VRF.
@@ -47,8 +46,8 @@
 #define IWT_ACCEPT_BUDGET	64
 
 /*
- * Milliseconds until the work of a port runs again, after an accept has failed (memory is
- * missing), or while connections wait for further listeners.
+ * Milliseconds until the work of a port runs again, after an accept has failed, or while
+ * connections wait for further listeners.
  */
 #define IWT_ACCEPT_RETRY_MS	100
 
@@ -65,7 +64,7 @@
 /**
  * struct iwt_port - a listening socket
  * @node: entry in the table of ports
- * @net: namespace of the listeners; the socket keeps it alive
+ * @net: namespace of the listeners; the socket keeps the namespace alive
  * @addr: address and options of the socket
  * @lock: guards the members marked __guarded_by(&lock); cm_ep.h describes the order of the locks
  * @sock: socket, NULL when it has been closed
@@ -94,9 +93,9 @@ static DEFINE_MUTEX(iwt_ports_lock);
 static struct list_head ports __guarded_by(&iwt_ports_lock) = LIST_HEAD_INIT(ports);
 
 /*
- * Find the listener for a connection to @local. rdma_cm assigns to the new rdma_cm_id the first
- * device that serves the address, in the order in which rdma_cm has listened on the devices; the
- * iw_cm_id must belong to the same device.
+ * Find the listener for a connection to @local. The new rdma_cm_id and the new iw_cm_id must
+ * belong to the same device. The device of the iw_cm_id is the listener's. For the rdma_cm_id,
+ * cma_iw_acquire_dev() also chooses this device, but only if the device serves @local.
  */
 static struct iwt_listen *pick(struct iwt_port *port,
 			       const struct sockaddr_storage *local)
@@ -146,10 +145,10 @@ static void assign(struct iwt_port *port, struct iwt_ep *ep)
 
 /*
  * Accept one connection from @listener, the socket of the port. The port's lock is not held
- * during the accept: TCP locks the new socket in the lockdep class of all sockets, and a consumer
- * that owns a socket of that class may wait for the port's lock. The work of the endpoint and the
- * work of the port use the same ordered workqueue, so the work of the endpoint can't run before
- * the endpoint has its socket.
+ * during the accept: TCP locks the new socket, whose lockdep class is that of all sockets, and a
+ * consumer may wait for the port's lock while the consumer owns another socket of this class. The
+ * work of the endpoint and the work of the port use the same ordered workqueue, so the work of
+ * the endpoint can't run before the endpoint has its socket.
  *
  * Return: 0, -EAGAIN when no connection waits or the port has been closed, or another -errno.
  */
@@ -193,7 +192,7 @@ static bool has_listen(const struct iwt_port *port, const struct iwt_dev *dev)
 	return false;
 }
 
-/* Must the port @arg still wait until rdma_cm listens on @dev, too? */
+/* Does the port @arg still have to wait until rdma_cm listens on @dev, too? */
 static bool is_missing(const struct iwt_dev *dev, const void *arg)
 {
 	const struct iwt_port *port = arg;
@@ -207,10 +206,10 @@ static bool is_missing(const struct iwt_dev *dev, const void *arg)
 	if (iwt_addr_ifindex(dev, &port->addr.local, &port->addr.local) != port->addr.ifindex)
 		return false;
 	/*
-	 * For a new link the time counts from its creation, since rdma_cm is notified of the link
-	 * before dev->coming becomes false. This does not apply to a link that the RDMA core has
-	 * removed from its clients: the link may move to another namespace, but the link may also
-	 * be about to end. Then connections to other devices would wait in vain.
+	 * For a new link the time begins when the link is added: while dev->coming is true,
+	 * rdma_cm may still create its listeners on the link. This does not apply to a link
+	 * that the RDMA core has removed from its clients (dev->moved): the link may be about to
+	 * end, and then connections to other devices would wait in vain.
 	 */
 	if (READ_ONCE(dev->coming) && !READ_ONCE(dev->moved))
 		since = dev->made;
@@ -374,8 +373,8 @@ static int open_port(struct iwt_listen *l)
 
 /*
  * Close the socket while the table of ports is locked, so that the next listener can bind to the
- * same port. This function may wait for the work that accepts connections: the work takes no
- * other locks than the port's lock and the locks of new endpoints. The last callbacks of the
+ * same port. This function may wait for the work that accepts connections, since that work takes
+ * neither iwt_ports_lock nor a lock that the callers of this file hold. The last callbacks of the
  * socket may run until a grace period has elapsed. do_port_end() runs after the grace period, so
  * that no task waits for a grace period while it holds a lock.
  */
@@ -459,7 +458,7 @@ static void do_retry(struct work_struct *work)
 
 /*
  * May a listener wait if its socket can't be opened now? Yes, if the link is being added or
- * moved, and rdma_cm creates such a listener on each new link.
+ * moved, and rdma_cm creates listeners for this address on all devices.
  */
 static bool may_wait(const struct iwt_listen *l)
 {
@@ -486,10 +485,10 @@ static struct iwt_listen *alloc_listen(struct iwt_dev *dev, unsigned int limit)
 /**
  * iwt_listen_open() - listen for direct connections; process context, may sleep
  * @dev: device
- * @net: its namespace, which the caller keeps alive; later the listening socket does
+ * @net: namespace of @dev; the caller must keep it alive only until this function returns
  * @addr: address and options
  * @limit: maximum number of half-open connections
- * @ops: receives the Requests
+ * @ops: @ops->request is called for each Request
  * @out: receives the listener
  *
  * Return: 0, an error of bind(2) or listen(2), or -ENOMEM.
@@ -513,7 +512,7 @@ int iwt_listen_open(struct iwt_dev *dev, struct net *net, const struct iwt_sock_
 	return err;
 }
 
-/* End a listener of iwt_listen_open(). Process context; sleeps, but waits for no peer. */
+/* End a listener of iwt_listen_open(). Process context; sleeps, but not for a peer. */
 void iwt_listen_close(struct iwt_listen *l)
 {
 	remove_listen(l);
@@ -523,14 +522,15 @@ void iwt_listen_close(struct iwt_listen *l)
 
 /**
  * iwt_cm_create_listen() - listen on an address
- * @id: iw_cm_id of the listener; the driver uses the mapped local address in it
+ * @id: iw_cm_id of the listener, with the (mapped) local address
  * @backlog: number of unanswered Requests that iw_cm can store
  *
  * Process context, may sleep. CONNECT_REQUEST events may be reported before this function
  * returns. If the link is in another namespace than the caller, a listener on a wildcard or
  * loopback address never reports an event, and any other address fails with -EADDRNOTAVAIL.
  *
- * Return: 0, an error of bind(2) or listen(2), or -EOPNOTSUPP for an unknown caller.
+ * Return: 0; an error of bind(2) or listen(2); -EOPNOTSUPP for an unknown caller; -EAFNOSUPPORT
+ * for an address that is neither IPv4 nor IPv6; -EADDRNOTAVAIL (see above); or -ENOMEM.
  */
 int iwt_cm_create_listen(struct iw_cm_id *id, int backlog)
 {
@@ -574,9 +574,9 @@ int iwt_cm_create_listen(struct iw_cm_id *id, int backlog)
  * iwt_cm_destroy_listen() - stop listening
  * @id: iw_cm_id of the listener
  *
- * No CONNECT_REQUEST follows. Requests that were reported can still be accepted or rejected.
- * Connections whose Request was not reported are reset. Process context; sleeps, but waits
- * neither for iw_cm's work nor for a peer.
+ * No CONNECT_REQUEST follows. Requests that were reported can still be accepted or rejected, and
+ * the other connections are reset (iwt_ep_orphan()). Process context; sleeps, but waits neither
+ * for iw_cm's work nor for a peer.
  *
  * Return: 0.
  */

@@ -27,9 +27,9 @@ static void trace_frame(const struct iwt_ep *ep, bool tx, const u8 *frame)
 }
 
 /*
- * Send a startup frame, or a Terminate in place of it. TCP has room: the connection is new, or
- * iwt_sock_take() has checked the room. If TCP accepts only a part of the frame nevertheless, the
- * connection can't be used. Return: 0 or -errno.
+ * Send a startup frame or, after the startup, a Terminate. TCP has room: the connection is new,
+ * or iwt_sock_take() has checked the room. If TCP accepts only a part of the frame nevertheless,
+ * the connection can't be used. Return: 0 or -errno.
  */
 static int send_all(struct iwt_ep *ep, const void *buf, u32 len)
 	__must_hold(&ep->lock)
@@ -115,9 +115,9 @@ static int send_request(struct iwt_ep *ep)
 
 /*
  * A responder that does not implement RFC 6581 closes the connection when it receives the
- * enhanced Request, as for any improper Request (RFC 6581 10). Then send a plain Request, on a
- * new connection. The frame buffer still holds the private data of the ULP, since no byte has
- * been received into it.
+ * enhanced Request, as for any improper Request (RFC 6581 10). Then send a Request of revision 1,
+ * on a new connection. ep->frame still holds the private data of the ULP, since no byte of a
+ * Reply has been received into this buffer.
  */
 static void try_plain(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
@@ -138,7 +138,7 @@ static void try_plain(struct iwt_ep *ep)
 		iwt_ep_step(ep, IWT_CME_AGAIN, 0);
 }
 
-/* Did the connection end without a Reply, perhaps because the responder lacks RFC 6581? */
+/* Did the connection end without a Reply, perhaps because the peer does not know RFC 6581? */
 static bool may_be_old(const struct iwt_ep *ep, int why)
 	__must_hold(&ep->lock)
 {
@@ -171,7 +171,7 @@ static int mpa_send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
 }
 
 /**
- * iwt_ep_set_owner() - make the process that accepts the owner of the socket
+ * iwt_ep_set_owner() - make the process that accepts a connection the owner of the socket
  * @ep: endpoint of a responder, locked, with its queue pair
  *
  * For a kernel consumer nothing changes. Process context, may sleep.
@@ -187,9 +187,9 @@ bool iwt_ep_set_owner(struct iwt_ep *ep)
 }
 
 /*
- * The terms of a direct connection depend also on the private data of the peer's frame @f.
- * Return: false if the private data do not match, or if no Read may be outstanding, so that this
- * end could not learn what the peer has placed.
+ * Determine the terms of a direct connection that depend on the private data of the peer's frame
+ * @f. Return: false if the private data do not match, if the startup is not enhanced, or if this
+ * end may send no Read, and so could not learn what the peer has placed (tx_confirm.c).
  */
 static bool direct_terms(struct iwt_ep *ep, const struct iwt_mpa_frame *f)
 	__must_hold(&ep->lock)
@@ -202,7 +202,7 @@ static bool direct_terms(struct iwt_ep *ep, const struct iwt_mpa_frame *f)
 	    !iwt_direct_match(&ep->own, &peer) || !ep->terms.enhanced || !ep->terms.ord)
 		return false;
 	ep->terms.rc = true;
-	/* a peer that sends nothing sets no limit */
+	/* a peer that is not in RTS sends no request, and so sets no limit */
 	ep->terms.rnr_ms = iwt_direct_rnr_ms(ep->min_rnr_timer,
 					     peer.rts ? peer.rnr_retry : IWT_RNR_RETRY_FOREVER);
 	return true;
@@ -218,8 +218,8 @@ static bool direct_terms(struct iwt_ep *ep, const struct iwt_mpa_frame *f)
  * sends no FPDU before it has received an FPDU (r4), so that no FPDU precedes the Reply. Process
  * context, may sleep.
  *
- * Return: 0, -EPROTO if the Request does not match the direct connection, or an error of
- * iwt_qp_attach(); nothing has changed then.
+ * Return: 0; -EPROTO if the Request does not match the direct connection; or an error of
+ * iwt_qp_attach(). After an error the queue pair is not attached.
  */
 int iwt_ep_attach_responder(struct iwt_ep *ep, struct iwt_mpa_frame *rep)
 {
@@ -269,7 +269,9 @@ int iwt_ep_accept_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
  * @pd: private data of the ULP, or NULL
  * @pd_len: length of @pd in bytes
  *
- * Return: 0 or -errno.
+ * Does not change the state of the endpoint. Process context, may sleep.
+ *
+ * Return: 0; -EINVAL if the private data do not fit; or another -errno.
  */
 int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
 {
@@ -285,11 +287,11 @@ int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
  * @ep: endpoint of a responder that has sent no Reply, locked
  *
  * The initiator must wait for the Reply (RFC 5044 7.1.2 r3): a byte that arrives earlier means
- * that the Request has a wrong length.
+ * that the Request has a wrong length. Process context, may sleep.
  *
  * Return: 0 if the peer has done neither; -EPROTO for bytes; -EPIPE for the end of the stream;
- * -EBUSY or -EINTR if the owner of the socket does not release it (never for a socket of the
- * kernel), or another -errno if the connection is lost.
+ * -EBUSY or -EINTR if a system call does not release the socket of a process; or another -errno
+ * if the connection is lost.
  */
 int iwt_ep_early(struct iwt_ep *ep)
 {
@@ -343,7 +345,7 @@ static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
 /*
  * Handle a failure @why of read_frame() or iwt_ep_early(). If the owner of the socket did not
  * release the socket (-EBUSY, -EINTR), queue the work again. The work does not spin, since each
- * run waits some time for the owner.
+ * run waits for the owner, up to IWT_SOCK_OWNER_MS.
  */
 static void frame_failed(struct iwt_ep *ep, int why)
 	__must_hold(&ep->lock)
@@ -369,7 +371,7 @@ static void frame_failed(struct iwt_ep *ep, int why)
 	}
 }
 
-/* Reject a well-formed Request that iwt_mpa_admit() finds unfit for the link. */
+/* Reject a well-formed Request for which iwt_mpa_admit() has returned IWT_MPA_UNFIT. */
 static void refuse_request(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
@@ -532,7 +534,7 @@ static void look_for_end(struct iwt_ep *ep)
 		left -= min_t(u32, left, max(n, 0));
 	} while (n > 0 && left);
 	if (n > 0 || n == -EBUSY || n == -EINTR)
-		iwt_ep_raise(ep, IWT_EP_SOCK);	/* let other work or the owner run first */
+		iwt_ep_raise(ep, IWT_EP_SOCK);	/* other work, or the owner, runs first */
 	else if (n != -EAGAIN)
 		iwt_ep_step(ep, n ? IWT_CME_LOST : IWT_CME_FIN, n);
 }

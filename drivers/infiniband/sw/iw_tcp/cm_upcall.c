@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reports the events of an endpoint to iw_cm. */
+/* Reports the events of an endpoint to iw_cm, or to a direct connection. */
 #include "cm_ep.h"
 
 #include <rdma/iw_cm.h>
@@ -22,7 +22,7 @@ static u8 peer_depth(const struct iwt_mpa_frame *f, u16 n)
 /*
  * Add the private data of the frame @f to an event. iwt_mpa_admit() has refused every frame with
  * more private data than iw_cm can deliver, except a Reply that rejects. If such a Reply has more
- * private data, none of them are delivered: they are less important than the reject.
+ * private data, none of its private data are delivered, but the reject is reported.
  */
 static void give_pd(struct iw_cm_event *ev, struct iwt_ep *ep,
 		    const struct iwt_mpa_frame *f)
@@ -164,13 +164,13 @@ static void report(struct iwt_ep *ep, enum iw_cm_event_type type, int status)
 }
 
 /**
- * iwt_ep_deliver() - report events to iw_cm
+ * iwt_ep_deliver() - report events to iw_cm, or to a direct connection
  * @ep: endpoint, not locked; the work of the endpoint calls this function
  * @ups: IWT_CMA_UP_* bits of the events
  *
  * This function reads fields of @ep without ep->lock. The fields of an event are set before the
  * bit of the event in @ups, and do not change until the event is delivered. Only the work
- * delivers events.
+ * delivers events. Process context, may sleep.
  */
 void iwt_ep_deliver(struct iwt_ep *ep, u32 ups)
 {

@@ -15,9 +15,11 @@
 #include "sock.h"
 
 /*
- * The workqueue is ordered: it runs one work at a time, in the order of events. A ULP that opens
- * several connections may rely on the order in which their Requests arrive. The order costs
- * little: no work waits for the network, and iw_cm also processes one event at a time.
+ * The workqueue of listening sockets, of the connections that they accept, and of the connections
+ * that rdma_cm begins. The workqueue is ordered: it runs one work at a time, in the order of
+ * events. A ULP that opens several connections may rely on the order in which their Requests
+ * arrive. The order costs little: no work waits for the network, and iw_cm also processes one
+ * event at a time.
  */
 struct workqueue_struct *iwt_cm_wq;
 
@@ -34,10 +36,11 @@ static void do_timer(struct work_struct *work)
  * Is the deadline of closing to be extended? There are three reasons for an extension. First, the
  * peer has acknowledged data since the deadline was set: TCP may still have megabytes to send
  * before FIN or a Terminate, over a slow path or to a slow reader. An acknowledgment of FIN alone
- * (one sequence number) does not count. Second, the peer does not answer, or TCP has not asked it
- * for a while: the path may be dead for some time. Third, the peer did not answer when the
- * deadline was last extended: it may have begun to answer a moment ago. The number of extensions
- * is limited, because a peer may acknowledge single bytes, or stay silent, for ever.
+ * (one sequence number) does not count. Second, the peer does not answer, or no segment has
+ * arrived for a while (iwt_sock_unanswered()): the path may be dead for some time. Third, the
+ * peer did not answer when the deadline was last extended: the peer may have begun to answer a
+ * moment ago. The number of extensions is limited, because a peer may acknowledge single bytes,
+ * or stay silent, for ever.
  *
  * Return: true if so; the extension is counted.
  */
@@ -71,7 +74,7 @@ static void expire(struct iwt_ep *ep)
 		iwt_ep_step(ep, IWT_CME_TIMEOUT, -ETIMEDOUT);
 }
 
-/* After a refused report of the Request, report the Request again. Return: true if so. */
+/* If iw_cm has refused the report of the Request, report it again. Return: true if so. */
 static bool report_again(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
@@ -208,7 +211,7 @@ int iwt_cm_init(void)
 void iwt_cm_exit(void)
 {
 	iwt_ep_wait_all();
-	/* do_port_end() of a port is in the workqueue only after a grace period: wait for that */
+	/* do_port_end() is queued only after a grace period: wait until it is queued */
 	rcu_barrier();
 	destroy_workqueue(iwt_cm_wq);
 }
