@@ -16,8 +16,8 @@
 #include "dawdle.h"
 
 /*
- * The first fields of uverbs objects that have events (struct ib_uevent_object in
- * drivers/infiniband/core/uverbs.h, a header that modules can't include).
+ * The first fields of the uverbs objects that have events: a copy of the beginning of struct
+ * ib_uevent_object in drivers/infiniband/core/uverbs.h, a header that modules can't include.
  */
 struct uevent_object {
 	struct ib_uobject uobject;
@@ -50,7 +50,7 @@ void iwt_async_setup(struct iwt_async *async,
 }
 
 /**
- * iwt_async_of_process() - store where uverbs lists the unread events of a process
+ * iwt_async_of_process() - find the list in which uverbs stores the unread events of an object
  * @async: events of an object that is being created
  * @uobject: the object's uverbs object, which uverbs has initialised; NULL for a kernel consumer
  *
@@ -102,9 +102,9 @@ void iwt_async_raise(struct iwt_async *async, enum ib_event_type what)
  * @async: events of an object that is being destroyed and raises no events any more
  *
  * Events that are not reported yet are dropped. May sleep: waits until the consumer's handler has
- * returned. A work item of a WQ_MEM_RECLAIM workqueue may call this function, too: such a work
- * item must not flush the work item of @async, which is not on a WQ_MEM_RECLAIM workqueue, but
- * may cancel the work item, as this function does.
+ * returned. A work item of a WQ_MEM_RECLAIM workqueue may call this function, too. Such a work
+ * item must not flush @async->work, which is not on a WQ_MEM_RECLAIM workqueue, but may cancel
+ * @async->work, as this function does.
  */
 void iwt_async_quiesce(struct iwt_async *async)
 {

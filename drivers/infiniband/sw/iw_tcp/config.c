@@ -34,7 +34,7 @@ static const char * const zerocopy_words[] = {
 	[IWT_ZEROCOPY_ALWAYS]	= "always",
 };
 
-/* A worker that polls or an engine that spins disables preemption, too long for PREEMPT_RT. */
+/* A worker that polls, or an engine that spins, disables preemption: too long for PREEMPT_RT. */
 #ifdef CONFIG_INFINIBAND_IW_TCP_POLLING
 #define CAN_POLL	(!IS_ENABLED(CONFIG_PREEMPT_RT))
 #else
@@ -59,8 +59,8 @@ static const char * const zerocopy_words[] = {
 #endif
 
 /*
- * One of the dynamic ports (RFC 6335 6), which are assigned to no service, above the range from
- * which Linux chooses the ports of clients by default (32768 to 60999).
+ * The default of direct_port: a dynamic port (RFC 6335 6), which is assigned to no service, above
+ * the range from which Linux by default chooses the ports of clients (32768 to 60999).
  */
 #define DIRECT_PORT	64791
 
@@ -80,8 +80,9 @@ static struct iwt_conf defaults = {
  */
 
 /*
- * Set *@on to true for a word with an odd index. kstrtobool() checks only the first character: it
- * would accept "100" and "none". Return: 0 or -EINVAL.
+ * Convert a word to *@on: words with an odd index in the table mean true. kstrtobool() is
+ * not used: it checks only the first character, and so accepts "100" and "none". Return: 0 or
+ * -EINVAL.
  */
 static int match_flag(const char *text, bool *on)
 {
@@ -131,7 +132,7 @@ static int parse_rev(const char *text, u8 *rev)
 	return 0;
 }
 
-/* Accepts a number of seconds, up to TCP's limit. */
+/* Accepts a number of seconds, up to MAX_TCP_KEEPIDLE (32767). */
 static int parse_seconds(const char *text, u16 *seconds)
 {
 	u16 n;
@@ -145,7 +146,7 @@ static int parse_seconds(const char *text, u16 *seconds)
 	return 0;
 }
 
-/* A value with ECN bits is invalid: TCP itself sets these bits (RFC 3168). */
+/* Accepts a value without ECN bits: TCP itself sets these bits (RFC 3168). */
 static int parse_tos(const char *text, u8 *tos)
 {
 	u8 n;
@@ -260,7 +261,7 @@ MODULE_PARM_DESC(direct_port,
  * iwt_conf_defaults() - initialize the settings of a new link from the module parameters
  * @conf: receives the settings
  *
- * Any context. Later changes of the parameters affect later links only.
+ * Any context. Later changes of the parameters do not affect this link.
  */
 void iwt_conf_defaults(struct iwt_conf *conf)
 {
@@ -399,7 +400,7 @@ int iwt_conf_init(void)
 /**
  * iwt_conf_exit() - remove the directory of the settings
  *
- * Each subdirectory holds a reference to the module, so no subdirectory exists any more.
+ * May sleep. Each subdirectory holds a reference to the module, so no subdirectory exists now.
  */
 void iwt_conf_exit(void)
 {

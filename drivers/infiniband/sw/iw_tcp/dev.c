@@ -12,7 +12,7 @@ static DEFINE_MUTEX(devs_lock);
 static struct list_head devs __guarded_by(&devs_lock) = LIST_HEAD_INIT(devs);
 
 /**
- * iwt_dev_set_addr() - copy the link layer address of the net device, or choose a random one
+ * iwt_dev_set_addr() - copy the link layer address of the net device, or choose a random address
  * @dev: device
  *
  * An address of another length than Ethernet's is not used. The address of a tunnel, for example,
@@ -59,7 +59,8 @@ struct iwt_dev *iwt_dev_get_by_name(const char *name)
  * @is: the function
  * @arg: argument of @is
  *
- * Devices that are being added or removed are included. Process context, may sleep.
+ * Devices that are being added or removed are included. @is is called with devs_lock held.
+ * Process context, may sleep.
  *
  * Return: true if so.
  */
@@ -95,7 +96,7 @@ static bool guid_taken(__be64 guid)
  *
  * A VLAN or a bridge has the same address as a net device below it, but librdmacm identifies
  * devices by their GUIDs. So if a GUID is in use, decrement the middle two bytes of the EUI-64,
- * whose first value is 0xfffe, until the GUID is free.
+ * whose first value is 0xfffe, until the GUID is free. Process context, may sleep.
  */
 void iwt_dev_enlist(struct iwt_dev *dev)
 {
@@ -112,7 +113,7 @@ void iwt_dev_enlist(struct iwt_dev *dev)
 	mutex_unlock(&devs_lock);
 }
 
-/* Remove a device from the list of all devices */
+/* Remove a device from the list of all devices. Process context, may sleep. */
 void iwt_dev_delist(struct iwt_dev *dev)
 {
 	mutex_lock(&devs_lock);

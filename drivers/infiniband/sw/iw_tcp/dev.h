@@ -45,7 +45,8 @@
  * @gid: GIDs of IP addresses; unused entries are zero. Entry 0, and on older kernels the last
  *	entry, are not used here: they are computed from the link layer address
  * @filled: the RDMA core has read entry 0
- * @refilling: task in which the RDMA core reads entry 0 once more, or NULL; only compared
+ * @refilling: task in which the RDMA core reads entry 0 for the second time or later, or NULL;
+ *	the pointer is only compared
  */
 struct iwt_gid_table {
 	spinlock_t lock;
@@ -61,10 +62,11 @@ struct iwt_stats;
  * struct iwt_dev - device
  * @ibdev: verbs object; must be the first member
  * @node: entry in the list of all devices
- * @netdev: the net device below; a reference is held until the RDMA device is removed
+ * @netdev: the net device below; a reference is held until dealloc_driver()
  * @netdev_tracker: tracks the reference to @netdev, to detect a leak
- * @net: network namespace of the link and of its sockets; NULL after @netdev has left the
- *	namespace. No reference is held: the namespace outlives its net devices by a grace period
+ * @net: network namespace of the link and of its sockets; NULL as soon as @netdev is being
+ *	unregistered or leaves the namespace. No reference is held: the namespace outlives its net
+ *	devices by a grace period
  * @coming: the link is being added or moved, and the RDMA core has not notified all clients yet
  * @made: time when the link was added, in jiffies
  * @moved: the RDMA core has removed the device from its clients, to move or to unregister the
@@ -85,10 +87,10 @@ struct iwt_stats;
  * @rings: bytes of rings that processes map
  * @windows_lock: guards the lists of windows of all streams; innermost, BH off
  * @conf: settings of this link
- * @stats: counters; a stream may have others (stats_qp.c)
+ * @stats: counters; a stream that is bound to a counter of queue pairs has others (stats_qp.c)
  * @past: sums of the counters of queue pairs that no longer exist (stats_qp.c)
- * @past_mutex: held while the counts of a counter that ends move to @past, so that a sum includes
- *	these counts exactly once
+ * @past_mutex: held while the counts of a counter that ends move to @past, and while a sum is
+ *	computed, so that the sum includes these counts exactly once
  * @counters: counters of queue pairs by number
  * @next_counter: number at which the search for a free number in @counters begins
  * @causes: for each cause of errors, how many errors it has caused (stats_errors.c)
@@ -160,15 +162,13 @@ static inline bool iwt_dev_in(const struct iwt_dev *dev, const struct net *net)
 	return rcu_access_pointer(dev->net) == net;
 }
 
-/* Increment @n, a number of objects. Any context. Return: 0, or -ENOMEM if @n is @max already. */
+/* Increment a number of objects, *@n. Any context. Return: 0, or -ENOMEM if it is @max already. */
 static inline int iwt_dev_take(atomic_t *n, int max)
 {
 	return atomic_add_unless(n, 1, max) ? 0 : -ENOMEM;
 }
 
-/*
- * Process context, may sleep. iwt_dev_any() answers whether @is() returns true for any device.
- */
+/* Process context, may sleep. iwt_dev_any(): does @is() return true for any device? */
 void iwt_dev_enlist(struct iwt_dev *dev);
 void iwt_dev_delist(struct iwt_dev *dev);
 struct iwt_dev *iwt_dev_get_by_name(const char *name);

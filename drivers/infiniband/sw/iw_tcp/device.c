@@ -43,9 +43,10 @@ static LLIST_HEAD(ended);
 /*
  * rdma_cm signals the RDMA core that no rdma_cm_id uses the device, and then releases the GID
  * reference of the last rdma_cm_id. If the RDMA core has deleted the GID meanwhile, this release
- * queues a work that accesses the device's GID table. If the task is preempted between the signal
- * and the release, the table could be freed before the release. So the device's memory is kept
- * until each task has voluntarily given up its processor once, and until that work has run.
+ * queues a work, in ib_wq, that accesses the device's GID table. If the task is preempted between
+ * the signal and the release, the table could be freed before the release. So the device's memory
+ * is kept until each task has voluntarily given up its processor once
+ * (synchronize_rcu_tasks()), and until that work has run.
  */
 static void release_ended(struct work_struct *unused)
 {
@@ -60,7 +61,7 @@ static void release_ended(struct work_struct *unused)
 
 static DECLARE_WORK(release_work, release_ended);
 
-/* Clean up a device. Only connections that are being closed may still refer to the device. */
+/* Clean up a device without clients. Connections may still be closing (dev->n_eps). May sleep. */
 static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct iwt_dev *dev = to_iwt_dev(ibdev);
@@ -198,8 +199,8 @@ static const struct ib_device_ops dev_ops = {
 /*
  * Clear dev->coming when the RDMA core has notified all clients of a device that has moved. Until
  * then the RDMA core holds unregistration_lock. The RDMA core also holds this lock while it
- * unregisters the device, and waits for this work in client_remove(): so only try to acquire the
- * lock.
+ * unregisters the device; then client_remove() waits for this work, so this work only tries to
+ * acquire the lock.
  */
 static void do_came(struct work_struct *work)
 {
@@ -213,7 +214,7 @@ static void do_came(struct work_struct *work)
 	mutex_unlock(&dev->ibdev.unregistration_lock);
 }
 
-/* Called for a new device, and again after a device has moved to another network namespace. */
+/* A device (of any driver) is new, or has moved to another network namespace. */
 static int client_add(struct ib_device *ibdev)
 {
 	struct iwt_dev *dev = to_iwt_dev(ibdev);
@@ -230,8 +231,8 @@ static int client_add(struct ib_device *ibdev)
 /*
  * The device is about to be unregistered, or to move. The RDMA core removes clients in reverse
  * order of registration. uverbs is not removed yet, and its removal will wait for the system
- * calls of processes: so end the prefetch calls now. After a move rdma_cm listens on all
- * addresses again, before or after client_add().
+ * calls of processes: so end the prefetch calls now. After a move rdma_cm creates its listeners
+ * on the device again, before or after client_add(): so dev->coming is set already now.
  */
 static void client_remove(struct ib_device *ibdev, void *unused)
 {
@@ -298,9 +299,9 @@ static void init_ibdev(struct iwt_dev *dev)
  * @netdev: the net device below; the caller holds a reference
  * @net: namespace of @netdev; the caller holds a reference
  *
- * Process context, may sleep, without RTNL. The device belongs to @net, unless all namespaces
- * share devices. The ib_unregister functions of the RDMA core remove the device. When this
- * function returns, @netdev may have left @net: the caller has to check this.
+ * Process context, may sleep; the caller must not hold RTNL. The device belongs to @net, unless
+ * all namespaces share devices. The functions ib_unregister_*() of the RDMA core remove the
+ * device. When this function returns, @netdev may have left @net: the caller has to check this.
  *
  * Return: 0 or -errno.
  */

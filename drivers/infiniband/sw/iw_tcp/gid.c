@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The GIDs of a link. Entry 0 consists of the link layer address: rdma_cm needs it. The other
- * entries are the IP addresses of the net device, for programs that connect without rdma_cm
- * (cm_direct.c). An address keeps its entry as long as the address exists.
+ * The GIDs of a link. The GID of entry 0 is made of the link layer address; rdma_cm needs this
+ * entry. The other entries are the IP addresses of the net device, for programs that connect
+ * without rdma_cm (cm_direct.c). An address keeps its entry as long as the address exists.
  */
 #include "gid.h"
 
@@ -19,9 +19,9 @@
 #include "dev.h"
 
 /*
- * On older kernels rdma_cm searches the whole table for the GID of the link layer address. The
- * RDMA core replaces the entries one after the other, so a second copy of this GID, in the last
- * entry, makes sure that rdma_cm always finds one of them.
+ * Is the entry @idx a copy of entry 0? On older kernels rdma_cm searches the whole table for the
+ * GID of the link layer address. The RDMA core replaces the entries one after the other, so with
+ * a copy of this GID in the last entry, rdma_cm always finds one of these two entries.
  */
 static bool is_copy(int idx)
 {
@@ -30,7 +30,7 @@ static bool is_copy(int idx)
 	return false;
 }
 
-/* Number of entries, from 1 on, for IP addresses. */
+/* Number of entries for IP addresses; the first of these entries is entry 1. */
 static int gids_of_ip(void)
 {
 	if (!compat_cm_by_netdev)
@@ -64,7 +64,7 @@ static void collect4(struct net_device *nd, struct addrs *a)
 	}
 }
 
-/* Collect either the link-local addresses or the others. */
+/* Collect the IPv6 addresses: the link-local addresses if @link_local, otherwise all others. */
 static void collect6(struct net_device *nd, struct addrs *a, bool link_local)
 {
 #if IS_ENABLED(CONFIG_IPV6)
@@ -94,7 +94,7 @@ static bool has(const union ib_gid *gids, int n, const union ib_gid *gid)
 	return false;
 }
 
-/* Return: true if the table has changed. */
+/* Remove the GIDs that are not in @a. Return: true if the table has changed. */
 static bool remove_others(struct iwt_gid_table *t, const struct addrs *a)
 	__must_hold(&t->lock)
 {
@@ -131,7 +131,7 @@ static bool add_gid(struct iwt_gid_table *t, const union ib_gid *gid)
  * iwt_gid_refresh() - update the table after the addresses of the net device have changed
  * @dev: device
  *
- * Any context in which bottom halves may be disabled.
+ * Process context or softirq.
  *
  * Return: true if the table has changed, so that the RDMA core has to read it.
  */
@@ -156,7 +156,7 @@ bool iwt_gid_refresh(struct iwt_dev *dev)
 	return changed;
 }
 
-/* Initialise the table of a new device. */
+/* Initialise the table of a new device, before it is registered. Process context. */
 void iwt_gid_setup(struct iwt_dev *dev)
 {
 	spin_lock_init(&dev->gids.lock);
@@ -164,14 +164,14 @@ void iwt_gid_setup(struct iwt_dev *dev)
 }
 
 /*
- * The first half of the GID begins with the Ethernet address of the net device, or with a random
- * address if the net device has no Ethernet address. The second half is the EUI-64 of this
- * address, because some programs ignore a GID whose second half is zero. But the rdma_cm of some
- * kernels finds the device by a GID that consists of the link layer address only. On these
- * kernels, the GID is the one for which rdma_cm searches.
+ * Compute the GID of entry 0. The first half of the GID begins with the Ethernet address of the
+ * net device, or with a random address if the net device has no Ethernet address. The second half
+ * is the EUI-64 of this address, because some programs ignore a GID whose second half is zero.
+ * The GID does not change when the link layer address changes.
  *
- * On the other kernels rdma_cm finds the device by its net device, and the GID does not change
- * when the link layer address changes.
+ * But the rdma_cm of older kernels does not find the device by its net device, but by a GID that
+ * consists of the present link layer address only. On these kernels the GID is the one for which
+ * rdma_cm searches.
  */
 static void fill_link_gid(const struct iwt_dev *dev, union ib_gid *gid)
 {
@@ -191,9 +191,10 @@ static void fill_link_gid(const struct iwt_dev *dev, union ib_gid *gid)
  * @gid: set to the GID; zero if the entry is not used
  *
  * Only the RDMA core calls this function, with a lock held, when it fills its copy of the table.
- * To update its copy, it deletes each entry, and adds it again. But rdma_cm needs entry 0 at any
- * time, and uses it without the lock. So entry 0 is filled only once: iwt_get_netdev(), which the
- * RDMA core calls next, then lets the RDMA core skip the entry.
+ * To update its copy, the RDMA core deletes each entry, and adds the entry again. But rdma_cm
+ * needs entry 0 at any time, and uses it without the lock. So the RDMA core must fill entry 0
+ * only once: later iwt_get_netdev(), which the RDMA core calls next in the same task, returns
+ * NULL, and the RDMA core skips the entry.
  *
  * Return: 0, or -EINVAL if the table has no such entry.
  */

@@ -21,7 +21,7 @@
 #include "gid.h"
 #include "stats.h"
 
-/* newlink() holds this mutex from the check for an existing link until the link is registered. */
+/* newlink() holds this mutex from the check for an existing link until catch_up() returns. */
 static DEFINE_MUTEX(add_mutex);
 
 /* Find the device on @netdev. Return: the device with a reference, or NULL. */
@@ -53,7 +53,7 @@ static void update_port(struct iwt_dev *dev)
 	ib_dispatch_port_state_event(&dev->ibdev, dev->netdev);
 }
 
-/* Let the RDMA core read the GID table. Any context. */
+/* Request that the RDMA core read the GID table again. Any context. */
 static void gid_changed(struct iwt_dev *dev)
 {
 	struct ib_event event = {
@@ -90,7 +90,7 @@ static struct notifier_block addr4_nb = {
 };
 
 #if IS_ENABLED(CONFIG_IPV6)
-/* Called in atomic context. */
+/* May be called in atomic context. */
 static int addr6_event(struct notifier_block *nb, unsigned long event, void *info)
 {
 	const struct inet6_ifaddr *ifa = info;
@@ -118,8 +118,8 @@ static void addr6_unregister(void) {}
 #endif
 
 /*
- * The net device is being unregistered or moved to another namespace: stop creating sockets for
- * the link. The caller holds RTNL; the net device is still in its old namespace.
+ * The net device is being unregistered, or moves to another namespace: stop creating sockets for
+ * the link, and remove the link. The caller holds RTNL.
  */
 static void link_leave(struct iwt_dev *dev)
 {
@@ -295,6 +295,8 @@ static struct rdma_link_ops link_ops = {
 /**
  * iwt_link_init() - register the link type, so that links can be added
  *
+ * Process context, may sleep.
+ *
  * Return: 0 or -errno.
  */
 int iwt_link_init(void)
@@ -320,7 +322,7 @@ err_netdev:
 }
 
 /**
- * iwt_link_exit() - remove all links
+ * iwt_link_exit() - unregister the link type, and remove all links
  *
  * May sleep. Returns when every device has been unregistered.
  */

@@ -17,13 +17,13 @@
 
 #include "dev.h"
 
-/* May the process lock memory without a limit? Process context. */
+/* May the calling process lock memory without a limit? Process context. */
 bool iwt_memlock_unlimited(void)
 {
 	return ns_capable_noaudit(&init_user_ns, CAP_IPC_LOCK);
 }
 
-/* Return: RLIMIT_MEMLOCK in pages; ignore it if iwt_memlock_unlimited(). Process context. */
+/* Return: RLIMIT_MEMLOCK in pages; valid unless iwt_memlock_unlimited(). Process context. */
 unsigned long iwt_memlock_limit(void)
 {
 	return rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
@@ -51,7 +51,7 @@ void iwt_memlock_refused(struct iwt_dev *dev)
 /**
  * iwt_memlock_check_pin() - log a message if pinning failed because of RLIMIT_MEMLOCK
  * @dev: device
- * @start: address in the process
+ * @start: address of the memory in the calling process
  * @len: length in bytes; @start + @len must not wrap
  *
  * For a call of ib_umem_get_va() that returned -ENOMEM. Process context.

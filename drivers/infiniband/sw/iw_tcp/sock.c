@@ -22,9 +22,8 @@ static struct workqueue_struct *sock_wq;
 /*
  * Return: the struct iwt_sock of @sk, or NULL if sk_user_data does not point to such an object. A
  * connection that was not accepted yet has inherited the callbacks of its listener, but the
- * connection's sk_user_data may belong to another subsystem: a BPF program can put the socket
- * into a sockmap. The pointer of another subsystem has a flag in its low bits that
- * iwt_sock_hook() does not set.
+ * connection's sk_user_data may belong to a sockmap, into which a BPF program can put the socket.
+ * The pointer of a sockmap has a flag in its low bits that iwt_sock_hook() does not set.
  */
 static struct iwt_sock *from_sk(struct sock *sk)
 {
@@ -102,7 +101,7 @@ static void do_end_work(struct work_struct *work)
 	kfree(s);
 }
 
-/* The engines call TCP in softirq: TCP must neither sleep nor use current then. */
+/* Prepare a socket for engines that call TCP in softirq: TCP must not sleep, nor use current. */
 static void prepare(struct sock *sk)
 {
 	sk->sk_allocation = GFP_ATOMIC;
@@ -123,10 +122,9 @@ static void widen_window(struct socket *sock)
  * iwt_sock_hook() - install the callbacks
  * @s: socket, locked
  *
- * This function does not replace sk_error_report: TCP also calls sk_error_report to report
- * timestamps, and the end of a process's zero copy, either without the lock or while TCP sends.
- * An error that ends a connection also changes the socket's state, so sk_state_change is
- * sufficient.
+ * This function does not replace sk_error_report: TCP also calls sk_error_report, without the
+ * lock or while TCP sends, to report timestamps and the end of a process's zero copy. An error
+ * that ends a connection also changes the socket's state, so sk_state_change is sufficient.
  *
  * Return: 0, or -EBUSY if another subsystem uses sk_user_data; then nothing has changed.
  */
@@ -159,7 +157,7 @@ int iwt_sock_hook(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_new() - allocate the object; the socket is not changed
+ * iwt_sock_new() - allocate the struct iwt_sock of a socket; the socket is not changed
  * @sock: kernel socket
  * @ops: callbacks
  * @ctx: argument of the callbacks
@@ -318,9 +316,9 @@ fail:
  * @ctx: argument of the callbacks
  * @out: receives the socket
  *
- * Process context, may sleep.
+ * A callback may be called before this function returns. Process context, may sleep.
  *
- * Return: 0 or -errno.
+ * Return: 0, -ENOMEM, or an error of bind(2) or listen(2).
  */
 int iwt_sock_listen(struct net *net, const struct iwt_sock_addr *addr,
 		    int backlog, const struct iwt_sock_ops *ops, void *ctx,
@@ -395,7 +393,7 @@ int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
 
 /**
  * iwt_sock_set_ops() - change the callbacks
- * @s: socket
+ * @s: socket that does not listen; the caller does not hold its lock
  * @ops: callbacks, or NULL
  * @ctx: argument of the callbacks
  *
@@ -447,14 +445,15 @@ void iwt_sock_set_tos(struct iwt_sock *s, u8 tos)
  * iwt_sock_shutdown() - end the sending direction: queue a FIN after the data
  * @s: connected socket
  *
- * If a process's system call does not release the socket in time, no FIN is queued. May sleep.
+ * From then on TCP probes the peer each second (iwt_sock_ask()). If a system call does not
+ * release the socket of a process in time, no FIN is queued. May sleep.
  */
 void iwt_sock_shutdown(struct iwt_sock *s)
 {
 	struct sock *sk = s->sk;
 
 	WRITE_ONCE(s->shut, true);
-	/* if a process keeps owning the socket, the endpoint's deadline ends the connection */
+	/* if no FIN is queued, the endpoint's deadline ends the connection */
 	if (iwt_sock_own_soon(s))
 		return;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
@@ -486,8 +485,10 @@ void iwt_sock_unhook(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_free_later() - free the object after an RCU grace period
- * @s: socket without callbacks, which was released or given back to its process
+ * iwt_sock_free_later() - free the struct iwt_sock after an RCU grace period
+ * @s: object whose callbacks are not installed (any more)
+ *
+ * Any context.
  */
 void iwt_sock_free_later(struct iwt_sock *s)
 {
@@ -510,9 +511,9 @@ void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay)
  * @abort: reset the connection instead of closing it in order
  *
  * No callback runs afterwards, except the callbacks of a listener: the argument of a listener's
- * callbacks must stay valid for an RCU grace period. A caller that found the object under RCU may
- * still call iwt_sock_run(), so the object is freed after a grace period. This function does not
- * wait for the grace period. May sleep.
+ * callbacks must stay valid for an RCU grace period. Another thread that found @s under RCU may
+ * still call iwt_sock_run(), so @s is freed after a grace period. This function does not wait for
+ * the grace period. May sleep.
  */
 void iwt_sock_release(struct iwt_sock *s, bool abort)
 {

@@ -6,7 +6,7 @@
  *	sock.c		creating and releasing a socket, its callbacks
  *	sock_bind.c	the local address and port
  *	sock_takeover.c	a socket that a process created, and passes to a queue pair
- *	sock_ulp.c	the ULP that marks a socket as used by this driver
+ *	sock_ulp.c	TCP's ULP that marks a socket as used by this driver
  *	sock_owner.c	the owner of a socket: its user and memory control group; and the rights
  *			of a task that requests information by netlink
  *	sock_run.c	the socket lock, and when the engines run
@@ -55,11 +55,11 @@ enum iwt_sock_state {
  * @write_space: the send buffer has room again, after iwt_sock_writable() returned false or TCP
  *	accepted only a part of the data
  * @state_change: iwt_sock_state() may return a new value
- * @run: runs the engines, at the request of a function of sock_run.c; never called in the backlog
+ * @run: run the engines; called by sock_run.c, never while a task owns the socket
  *
- * Callbacks are called with the spinlock of the socket held and bottom halves off, or in the
- * backlog. The callbacks of a listener may be called without the lock of the listener. A member
- * may be NULL.
+ * Callbacks are called with the spinlock of the socket held and bottom halves off, or by the task
+ * that owns the socket: in the backlog or, for @state_change, in iwt_sock_shutdown(). The
+ * callbacks of a listener may be called without the lock of the listener. A member may be NULL.
  */
 struct iwt_sock_ops {
 	void (*data_ready)(struct iwt_sock *s, void *ctx);
@@ -82,14 +82,15 @@ struct iwt_sock_owner {
  * struct iwt_sock_addr - addresses and options of a socket
  * @local: local address
  * @remote: the peer's address
- * @owner: owner of the connection; NULL: the calling task
- * @ifindex: the only interface that the socket uses, or 0 for any interface
+ * @owner: owner of the socket; NULL: the calling task
+ * @ifindex: the only interface that the socket uses (of a VRF: its interfaces), or 0 for any
+ *	interface
  * @tos: type of service; valid only with @tos_set
  * @tos_set: the caller has requested @tos
  * @v6only: a listener on IPv6 accepts no IPv4 connections
  * @late: the local port is determined when TCP connects, not when the socket is bound; the port
  *	in @local is 0
- * @late_port: with @late: the local port, in host byte order; 0: TCP chooses a port
+ * @late_port: if @late: the local port, in host byte order; 0: TCP chooses a port
  */
 struct iwt_sock_addr {
 	struct sockaddr_storage local;
@@ -127,13 +128,16 @@ void iwt_sock_set_tos(struct iwt_sock *s, u8 tos);
 void iwt_sock_shutdown(struct iwt_sock *s);
 void iwt_sock_release(struct iwt_sock *s, bool abort);
 
-/* sock_alive.c; the first two may sleep */
+/*
+ * sock_alive.c: iwt_sock_set_timeouts() and iwt_sock_ask_early() may sleep; iwt_sock_unanswered()
+ * is for any context
+ */
 void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout);
 void iwt_sock_ask_early(struct iwt_sock *s);
 /* Is there no sign that the peer lives? */
 bool iwt_sock_unanswered(const struct iwt_sock *s);
 
-/* sock_owner.c: process context, may sleep */
+/* sock_owner.c: process context; iwt_sock_set_owner() may sleep */
 /* Return: true if the owner is set; false if the peer has sent more data. */
 bool iwt_sock_set_owner(struct iwt_sock *s, const struct iwt_sock_owner *owner);
 const struct net *iwt_sock_asker_net(const struct sk_buff *msg);
@@ -169,7 +173,7 @@ u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur);
 u32 iwt_sock_peek_from(struct iwt_sock *s, u32 skip, struct iwt_sock_cursor *cur);
 u32 iwt_sock_count_begins(const struct iwt_sock *s, const struct iwt_sock_cursor *cur,
 			  u32 used, u32 stride, u32 n);
-/* Is the byte at @cur the first byte of a segment, as far as known? */
+/* Is the byte at @cur the first byte of a segment? The result is a best guess. */
 bool iwt_sock_begins_segment(const struct iwt_sock *s,
 			     const struct iwt_sock_cursor *cur, u32 used);
 void iwt_sock_consume(struct iwt_sock *s, u32 len);
@@ -186,7 +190,7 @@ int iwt_sock_send_pages(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
 			u32 bytes, int flags);
 int iwt_sock_send_zerocopy(struct iwt_sock *s, const struct bio_vec *piece,
 			   u32 n, u32 bytes, u32 skip, struct ubuf_info *ubuf);
-/* Are data to be sent by reference? */
+/* May TCP refer to a consumer's memory, and is that worthwhile? */
 bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere);
 /* Does TCP's send buffer have room for more data? */
 bool iwt_sock_writable(struct iwt_sock *s);
@@ -195,8 +199,8 @@ bool iwt_sock_starved(const struct iwt_sock *s);
 
 /*
  * sock_tune.c: the functions need the socket lock. In a driver that is built with
- * IWT_WITHOUT=TUNE, they do nothing. iwt_sock_near() answers whether the
- * receiver seems to be on this machine.
+ * IWT_WITHOUT=TUNE, they do nothing, and iwt_sock_near() returns false. iwt_sock_near() answers
+ * whether the receiver seems to be on this machine.
  */
 #ifdef CONFIG_INFINIBAND_IW_TCP_TUNE
 void iwt_sock_follow_route(struct iwt_sock *s);

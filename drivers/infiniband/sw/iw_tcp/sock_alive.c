@@ -13,7 +13,7 @@
  * the time keepidle, and all probes together take as long again.
  */
 #define IWT_SOCK_PROBES		4
-/* Milliseconds without a segment after which it is unknown whether the peer lives. */
+/* Milliseconds without a segment from the peer after which iwt_sock_unanswered() is true. */
 #define IWT_SOCK_SILENT_MS	2500
 
 /*
@@ -24,7 +24,7 @@
 static void set_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
 {
 	iwt_sock_put_keepalive(sk, idle, between, probes);
-	/* restart the timer */
+	/* TCP starts the timer only if the flag is clear */
 	sock_reset_flag(sk, SOCK_KEEPOPEN);
 	sk->sk_prot->keepalive(sk, 1);
 	sock_set_flag(sk, SOCK_KEEPOPEN);
@@ -37,8 +37,8 @@ static void set_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
  * @user_timeout: TCP gives up if the peer leaves data unacknowledged, or keeps its window closed,
  *	for this many seconds; 0: TCP's default
  *
- * Nothing is set if a process's system call does not release the socket in time, or in a driver
- * that is built with IWT_WITHOUT=TUNE. May sleep.
+ * Nothing is set if a system call does not release the socket of a process in time, or in a
+ * driver that is built with IWT_WITHOUT=TUNE. May sleep.
  */
 void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout)
 {
@@ -50,7 +50,7 @@ void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout)
 		set_keepalive(s->sk, keepidle, DIV_ROUND_UP(keepidle, IWT_SOCK_PROBES),
 			      IWT_SOCK_PROBES);
 	} else if (s->asks) {
-		/* zeros: the settings of the namespace */
+		/* with zeros, TCP uses the settings of the namespace */
 		set_keepalive(s->sk, 0, 0, 0);
 	}
 	s->asks = false;
@@ -61,11 +61,11 @@ void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout)
 
 /**
  * iwt_sock_ask() - probe the peer each second
- * @sk: socket that the caller owns, with a FIN after the queued data
+ * @sk: socket that the caller owns
  *
- * iwt_sock_unanswered() needs these probes: if the peer has acknowledged the FIN, TCP has nothing
- * to retransmit. TCP gives up only after so many unanswered probes that the endpoint's deadline
- * passes before.
+ * After a FIN, iwt_sock_unanswered() needs these probes: if the peer has acknowledged the FIN,
+ * TCP has nothing to retransmit. TCP gives up only after MAX_TCP_KEEPCNT unanswered probes; the
+ * deadline of the endpoint passes earlier.
  */
 void iwt_sock_ask(struct sock *sk)
 {
@@ -77,8 +77,8 @@ void iwt_sock_ask(struct sock *sk)
  * @s: connected socket whose peer has to answer the Request
  *
  * A peer that refuses the Request may reset the connection, and TCP does not repeat a RST that is
- * lost. But TCP answers a probe of a connection that it does not know by another RST. If a
- * process's system call does not release the socket in time, nothing is set. May sleep.
+ * lost. But the peer's TCP answers a probe of an unknown connection with another RST. If a system
+ * call does not release the socket of a process in time, nothing is set. May sleep.
  */
 void iwt_sock_ask_early(struct iwt_sock *s)
 {
@@ -93,14 +93,14 @@ void iwt_sock_ask_early(struct iwt_sock *s)
  * iwt_sock_unanswered() - is there no sign that the peer lives?
  * @s: socket
  *
- * That is so if the peer has not answered TCP's last retransmission or probe yet, or if no
- * segment has come for IWT_SOCK_SILENT_MS. The second condition is necessary because TCP probes a
- * closed window at growing intervals of up to two minutes, so a path may be dead for long before
- * TCP notices it. A peer that only keeps its window closed answers each probe. After a reset
- * there is no peer any more, and the result is false. Any context; the result may be outdated
- * when this function returns.
+ * The result is true if the peer has not answered TCP's last retransmission or probe yet, or if
+ * no segment has arrived for IWT_SOCK_SILENT_MS. The second condition is necessary because TCP
+ * probes a closed window at growing intervals of up to two minutes, so TCP may notice a dead path
+ * late. A peer that only keeps its window closed answers each probe. Once the socket is closed,
+ * for example by a reset, the result is false. Any context; the result may be outdated when this
+ * function returns.
  *
- * Return: true if so.
+ * Return: true if there is no sign.
  */
 bool iwt_sock_unanswered(const struct iwt_sock *s)
 {

@@ -13,9 +13,9 @@ static int set_ip(struct socket *sock, int option, u32 value)
 }
 
 /*
- * Let connect(2) choose the local port. connect(2) knows the destination, so it can choose a port
- * that has connections to other destinations; bind(2) can't. If @port (in host byte order) is not
- * 0, a range that consists of this port only restricts the choice.
+ * Make connect(2), not bind(2), choose the local port. connect(2) knows the destination, so it
+ * can choose a port that has connections to other destinations. If @port (in host byte order) is
+ * not 0, connect(2) can choose only this port. Return: 0 or -errno.
  */
 static int set_late(struct socket *sock, u16 port)
 {

@@ -13,10 +13,10 @@
 
 /*
  * Make @skb the current skb. The sequence ranges of consecutive skbs in the receive queue may
- * overlap: when an skb closes a gap, TCP queues the skbs that arrived out of order after this
- * skb, even if the ranges overlap. As in tcp_recvmsg(), each skb is read from the sequence number
- * where the previous skb ended. Return: false if bytes are missing between the previous skb and
- * @skb, which TCP prevents.
+ * overlap: if an skb closes a gap, TCP queues, after this skb, the skbs that arrived before it
+ * and out of order, even if the ranges overlap. As in tcp_recvmsg(), each skb is read from the
+ * sequence number where the previous skb ended. Return: false if bytes are missing between the
+ * previous skb and @skb, which TCP prevents.
  */
 static bool enter_buffer(struct iwt_sock_cursor *cur, const struct sk_buff *skb)
 {
@@ -47,7 +47,7 @@ static void set_piece(struct iwt_sock_cursor *cur, const void *p, u32 len)
 	cur->c.len = len;
 }
 
-/* Join fragments that are adjacent in memory into one piece; this driver sends such fragments. */
+/* Make one piece of fragments that are adjacent in memory. This driver sends such fragments. */
 static void join_frags(struct iwt_sock_cursor *cur)
 {
 	const struct skb_shared_info *si = skb_shinfo(cur->skb);
@@ -62,7 +62,7 @@ static void join_frags(struct iwt_sock_cursor *cur)
 	}
 }
 
-/* Skip the bytes that were consumed, or that the previous skb contained, too (see @seen). */
+/* Remove bytes that are to be skipped (see @seen) from the front of the piece; update @seq. */
 static void cut_seen(struct iwt_sock_cursor *cur)
 {
 	u32 n = min(cur->seen, cur->c.len);
@@ -136,7 +136,7 @@ void iwt_sock_walk(struct iwt_sock_cursor *cur, const struct sk_buff *first,
 }
 
 /**
- * iwt_sock_walk_aside() - let the cursor begin with the bytes that were set aside
+ * iwt_sock_walk_aside() - put the bytes that were set aside before the first byte of a cursor
  * @cur: cursor from iwt_sock_walk()
  * @p: address of the bytes
  * @len: number of bytes, at least 1

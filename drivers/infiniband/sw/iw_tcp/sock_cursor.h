@@ -9,17 +9,16 @@ struct sk_buff;
 
 /**
  * struct iwt_sock_cursor - position in the received data that were not consumed yet
- * @c: the current piece. Must be the first member: the files of proto/ know only this member, and
- *	copy the whole structure from the address of this member
+ * @c: the current piece; must be the first member (proto/cursor.h)
  * @top: current skb of the receive queue
  * @skb: skb with the current piece: @top, or an skb of @top's frag_list
  * @end: head of the receive queue, which marks the end of the list
  * @frag: index of the current fragment of @skb, -1 for its linear part
  * @seq: sequence number of the byte after the current piece of @skb
- * @seen: number of bytes still to be skipped from the next piece of @top on, because they were
- *	consumed or the previous skb contained the same bytes
+ * @seen: number of bytes still to be skipped from the next piece of @top on, because these bytes
+ *	were consumed, or were also in the previous skb
  * @aside: the current piece is in memory of the driver, not in an skb
- * @next: with @aside: the piece of @skb that follows the current piece
+ * @next: if @aside: the piece of @skb that follows the current piece
  * @next_len: length of @next in bytes
  */
 struct iwt_sock_cursor {

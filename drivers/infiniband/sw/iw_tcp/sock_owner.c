@@ -3,13 +3,14 @@
  * The owner of a socket: the memory control group that is charged for TCP's memory, and the user
  * that ss(8) shows.
  *
- * A socket inherits the group and the user from the task that creates the socket. A worker of
- * this module creates the sockets of inbound connections, long before a consumer accepts the
- * connection. So the driver sets the owner when a consumer accepts.
+ * A socket inherits the group and the user from the task that creates the socket. But a worker of
+ * this module may create the socket: for an inbound connection, long before a process accepts the
+ * connection; and for an attempt of a direct connection. So the driver sets the owner when a
+ * process accepts, and when a connection of a process begins.
  *
  * This file also determines the rights of the requester of a netlink answer, for example of ss(8)
- * or rdma(8). The requester is the task that opened the netlink socket. Another task may have
- * received the descriptor, and may read the answer: then this task needs the right, too.
+ * or rdma(8). The requester is the task that opened the netlink socket. If another task uses the
+ * socket, because it has received the descriptor, this task needs the right, too.
  */
 #include <linux/capability.h>
 #include <linux/cgroup.h>
@@ -30,8 +31,8 @@ static void set_user(struct sock *sk, kuid_t uid)
 
 #ifdef CONFIG_MEMCG
 /*
- * Charge TCP's memory to @memcg, as TCP does in cgroup v2 when a task of this group creates a
- * socket. The root group is not charged, and with cgroup v1 no group is charged.
+ * Charge TCP's memory to @memcg, as the kernel does in cgroup v2 if a task of this group creates
+ * a socket. The root group is not charged, and with cgroup v1 no group is charged.
  */
 static void set_memcg(struct sock *sk, struct mem_cgroup *memcg)
 {
@@ -50,10 +51,10 @@ static void set_memcg(struct sock *sk, struct mem_cgroup *memcg)
 /**
  * iwt_sock_hand_over() - set the owner of a socket for which TCP holds no memory
  * @sk: socket of this module, locked or not visible to other contexts
- * @owner: its owner
+ * @owner: new owner
  *
- * Memory that TCP already holds was not charged to @owner, but TCP would uncharge @owner when TCP
- * frees this memory.
+ * If TCP already held memory, this memory would not have been charged to @owner, but TCP would
+ * uncharge it from @owner when TCP frees it. Process context.
  *
  * Return: true if the owner is set; false if TCP holds memory for the socket: then nothing has
  * changed.
@@ -70,9 +71,9 @@ bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner)
 }
 
 /**
- * iwt_sock_set_owner() - set the owner of a connection that a consumer accepts
+ * iwt_sock_set_owner() - set the owner of a connection that a process accepts
  * @s: socket of this module that has sent nothing, and whose received data have all been read
- * @owner: its owner
+ * @owner: new owner
  *
  * Process context, may sleep.
  *

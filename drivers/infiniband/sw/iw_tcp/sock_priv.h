@@ -15,7 +15,7 @@
  * retransmits, the socket keeps its network namespace alive.
  */
 #define IWT_SOCK_ORPHAN_MS	25000
-/* Maximum time, in milliseconds, to wait for a process's system call that owns the socket. */
+/* Maximum time, in milliseconds, to wait until a system call releases the socket of a process. */
 #define IWT_SOCK_OWNER_MS	500
 /*
  * Minimum round trip time of a far path, in microseconds. Such a path leads to another machine,
@@ -40,17 +40,17 @@ struct iwt_sock_work {
  * @sk: TCP's socket; this object holds a reference to it
  * @ops: callbacks, or NULL; changed under the socket lock
  * @ctx: argument of the callbacks
- * @release: releases a socket that a process created; NULL for any other socket
+ * @release: if not NULL, iwt_sock_release() calls it: for a socket that a process created
  * @listener: the socket listens
  * @user: a process created the socket and has a descriptor of it; this object holds a reference
  *	to the file of @sock
  * @blind: data have arrived that the CPU can't read
  * @shut: this driver has ended the sending direction
- * @asks: TCP probes the peer each second, since iwt_sock_ask_early()
+ * @asks: iwt_sock_ask_early() has set that TCP probes the peer each second
  * @route: route for which @nic was determined; the pointer is only compared, and no reference is
  *	held
  * @nic: the route leads to a network card
- * @near: the limits for a receiver on this machine are set
+ * @near: the limits for a receiver on this machine are in force (set_limits())
  * @segs: last value that iwt_sock_cut_at() determined for sk_gso_max_segs, the maximum number of
  *	segments that TCP sends at once; 0 until the first batch
  * @dev_segs: value of sk_gso_max_segs that TCP has set for the net device, to be restored
@@ -61,7 +61,7 @@ struct iwt_sock_work {
  * @aside.off: offset in @aside.mem of the first byte that was not consumed
  * @aside.len: number of bytes that were not consumed
  * @aside.begins: the first byte of @aside.mem was the first byte of a segment
- * @run_wanted: the owner must run the engines when it releases the socket
+ * @run_wanted: the owner must run the engines when the owner releases the socket
  * @run_work: two work items that run the engines; a run is queued by run_work[@run_by] only
  * @run_by: index into @run_work; iwt_sock_run_here() changes the index, because the former work
  *	item may still be running on another processor
@@ -133,7 +133,8 @@ static inline u32 iwt_sock_segment(const struct iwt_sock *s)
 
 /*
  * Is the minimum round trip time that TCP has measured in the last minutes at least
- * IWT_SOCK_FAR_US? True, too, if TCP has measured none. The socket lock is held.
+ * IWT_SOCK_FAR_US? The result is true, too, if TCP has not measured a round trip time yet. The
+ * socket lock is held.
  */
 static inline bool iwt_sock_is_far(const struct iwt_sock *s)
 {
@@ -182,7 +183,7 @@ bool iwt_sock_has_room(const struct sock *sk);
 /* sock_recv.c */
 void iwt_sock_free_aside(struct iwt_sock *s);
 
-/* sock_ulp.c; iwt_sock_hand_over() is in sock_owner.c */
+/* sock_ulp.c, except iwt_sock_hand_over(), which is in sock_owner.c */
 void iwt_sock_set_ulp(struct sock *sk, bool user);
 /* Return: true if the owner is set; false if TCP holds memory for the socket. */
 bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reading received data: finding it, setting a part of an FPDU aside, consuming it. */
+/* Reading received data: find the data, set a part of an FPDU aside, consume the data. */
 #include "sock.h"
 
 #include <linux/log2.h>
@@ -20,9 +20,9 @@
 static atomic64_t bytes_aside;
 
 /*
- * Can the CPU read all received data? It can't read payload that a network card has placed in
- * device memory. The function checks only the skbs that arrived since the last check, which is
- * sufficient: TCP does not join a readable with an unreadable skb.
+ * Can the CPU read all received data? The CPU can't read payload that a network card has placed
+ * in device memory. This function checks only the skbs that arrived since the last check, which
+ * is sufficient: TCP does not join a readable with an unreadable skb.
  */
 static bool all_readable(struct iwt_sock *s)
 {
@@ -74,9 +74,9 @@ u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
  * @skip: number of bytes to skip
  * @cur: receives a cursor at the first byte after these bytes
  *
- * As iwt_sock_peek(). The search begins at the end of the queue, where new data arrive: a caller
- * that looks again after each segment does not pass all skbs again each time. In the receive
- * queue, each skb ends after the skb before it.
+ * As iwt_sock_peek(). The search begins at the end of the queue, where new data arrive, so a
+ * caller that searches again after each segment does not pass all skbs each time. The search can
+ * end at the first skb that ends too early: all skbs before this skb end even earlier.
  *
  * Return: number of bytes from the cursor on; 0: the caller must not use @cur.
  */
@@ -107,9 +107,7 @@ u32 iwt_sock_peek_from(struct iwt_sock *s, u32 skip, struct iwt_sock_cursor *cur
  * iwt_sock_blind() - have data arrived that the CPU can't read?
  * @s: socket, lock held
  *
- * If so, nothing more can be read from the stream.
- *
- * Return: true if so.
+ * Return: true if such data have arrived: then nothing more can be read from the stream.
  */
 bool iwt_sock_blind(const struct iwt_sock *s)
 {
@@ -150,7 +148,8 @@ bool iwt_sock_begins_segment(const struct iwt_sock *s,
  * @stride: number of bytes from one position to the next
  * @n: number of positions
  *
- * Return: number of positions at which a segment begins; a best guess, too.
+ * Return: number of positions at which a segment begins; a best guess, as in
+ * iwt_sock_begins_segment().
  */
 u32 iwt_sock_count_begins(const struct iwt_sock *s, const struct iwt_sock_cursor *cur,
 			  u32 used, u32 stride, u32 n)
@@ -247,7 +246,7 @@ void iwt_sock_set_aside(struct iwt_sock *s)
 	tcp_read_done(s->sk, new);
 }
 
-/* Free the memory for data that were set aside. @s: socket, lock held, or not in use any more. */
+/* Free @s->aside.mem, which may be NULL. @s: socket, lock held, or not in use any more. */
 void iwt_sock_free_aside(struct iwt_sock *s)
 {
 	atomic64_sub(s->aside.size, &bytes_aside);
@@ -276,7 +275,9 @@ static void drop_aside(struct iwt_sock *s, u32 len)
 /**
  * iwt_sock_consume() - remove data from the front of the received data
  * @s: socket, lock held
- * @len: number of bytes
+ * @len: number of bytes, at most the result of iwt_sock_peek()
+ *
+ * Never sleeps.
  */
 void iwt_sock_consume(struct iwt_sock *s, u32 len)
 {
@@ -332,8 +333,8 @@ static int why_empty(struct iwt_sock *s)
  * For endpoints, not for the engines. Process context, may sleep, but does not wait for the peer.
  *
  * Return: number of bytes that were read; 0 at the end of the stream; -EAGAIN if no data have
- * arrived: then ops->data_ready or ops->state_change will be called; -EBUSY or -EINTR if a
- * process's system call does not release the socket (iwt_sock_own_soon()): then the caller has to
+ * arrived: then ops->data_ready or ops->state_change will be called; -EBUSY or -EINTR if a system
+ * call does not release the socket of a process (iwt_sock_own_soon()): then the caller has to
  * retry, since perhaps no callback will be called; or another -errno.
  */
 int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len)

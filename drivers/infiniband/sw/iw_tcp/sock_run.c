@@ -4,8 +4,9 @@
  *
  * TCP's lock has two parts: a spinlock, and an owner in process context that may sleep. The
  * engines run with the spinlock held, while the socket has no owner. If the socket has no owner,
- * iwt_sock_run() and similar functions call ops->run at once. If the socket has an owner, the
- * owner calls ops->run when the owner releases the socket.
+ * iwt_sock_run() and similar functions call ops->run at once. If the socket has an owner, an
+ * owner in this driver calls ops->run when it releases the socket (iwt_sock_disown()), and a work
+ * item (do_retry_work()) tries again for other owners.
  */
 #include "sock.h"
 
@@ -25,8 +26,8 @@
  */
 #define RETRY_DELAY	1
 /*
- * Maximum number of consecutive runs of the engines in a process's doorbell; then run_wq
- * continues.
+ * Maximum number of consecutive runs of the engines in a system call of a process, such as the
+ * doorbell; then run_wq continues.
  */
 #define SYNC_RUNS	8
 /*
@@ -35,7 +36,7 @@
  */
 #define GATHER_MAX	(1024 << 10)
 
-/* Call ops->run; the spinlock is held, and the socket has no owner. */
+/* Call ops->run. The caller holds the spinlock, and the socket has no owner. */
 static void run(struct iwt_sock *s)
 {
 	s->run_wanted = false;
@@ -44,7 +45,7 @@ static void run(struct iwt_sock *s)
 }
 
 /*
- * The workqueue whose work items run the engines: a bottom half workqueue, but with PREEMPT_RT a
+ * The workqueue whose work items run the engines: a bottom half workqueue or, if needs_queue(), a
  * workqueue with ordinary threads. With PREEMPT_RT any thread, even a real time thread, may run
  * the work of a bottom half workqueue (wake_rt.c).
  */
@@ -62,7 +63,7 @@ static bool needs_queue(void)
 	return IS_ENABLED(CONFIG_PREEMPT_RT) || bh == system_percpu_wq;
 }
 
-/* Run the engines, or leave the run to the owner; the spinlock is held. */
+/* Run the engines now, or leave the run to the owner. The caller holds the spinlock. */
 static void sock_run_locked(struct iwt_sock *s)
 {
 	if (!sock_owned_by_user(s->sk)) {
@@ -70,7 +71,7 @@ static void sock_run_locked(struct iwt_sock *s)
 		return;
 	}
 	s->run_wanted = true;
-	/* owners in this driver check ->run_wanted; other owners, such as ss(8), do not */
+	/* only owners in this driver check ->run_wanted; ss(8), for example, does not */
 	queue_delayed_work(run_wq, &s->retry_work, RETRY_DELAY);
 }
 
@@ -80,14 +81,14 @@ static void queue_run(struct iwt_sock *s)
 }
 
 /*
- * Run the engines now. The function waits for the spinlock, but not for long: if another
- * processor holds the spinlock, that processor receives a segment, which takes less time than
- * handing the run over to that processor. Return: true if @go_on is true and the engines have
- * used up their budget: then the caller must call this function again.
+ * Run the engines now. This function spins until it gets the spinlock: if another processor holds
+ * the spinlock, that processor usually processes a segment, which takes less time than passing
+ * the run to that processor. Return: true if @go_on is true and the engines have used up their
+ * budget: then the caller must call this function again.
  *
  * After cancel_work() the engines must always run: while cancel_work() examines the work item,
  * queue_work() on another processor does nothing, because the item seems to be pending, even if
- * it was not queued. Then this run replaces the run that was to be queued.
+ * it was not queued. The run after cancel_work() replaces the run that was to be queued.
  * tests/unit/run_model.py checks all orders.
  */
 static bool sock_run_now(struct iwt_sock *s, bool go_on)
@@ -112,8 +113,8 @@ static bool sock_run_now(struct iwt_sock *s, bool go_on)
  * iwt_sock_run_sync() - run the engines in the caller, several times if they have more to do
  * @s: socket
  *
- * For a process in its own system call. The caller holds no socket lock, but holds a reference
- * to @s or the RCU read lock.
+ * Process context: a process in its own system call. The caller holds no socket lock, but holds a
+ * reference to @s or the RCU read lock.
  */
 void iwt_sock_run_sync(struct iwt_sock *s)
 {
@@ -128,9 +129,9 @@ void iwt_sock_run_sync(struct iwt_sock *s)
  * @s: socket
  *
  * This function cancels the work item that is queued on another processor. But that work item may
- * already have begun, and may be waiting for the lock. Until it has ended, queue_work() would
- * queue it on its old processor again. So from now on queue_run() queues the other work item of
- * @s->run_work.
+ * already have begun, and may be waiting for the lock. Until the work item has ended,
+ * queue_work() would queue it on its old processor again. So from now on queue_run() queues the
+ * other work item of @s->run_work.
  *
  * Process context. The caller holds no socket lock, but holds a reference to @s or the RCU read
  * lock.
@@ -189,7 +190,7 @@ void iwt_sock_run(struct iwt_sock *s)
  * iwt_sock_run_bh() - queue a run of the engines in run_wq
  * @s: socket
  *
- * Any context. Used, for example, when the engines have used up their budget.
+ * Any context. The engines call this function, for example, when they have used up their budget.
  */
 void iwt_sock_run_bh(struct iwt_sock *s)
 {
@@ -245,9 +246,9 @@ bool iwt_sock_gather(struct iwt_sock *s)
  * iwt_sock_retry() - run the engines a little later
  * @s: socket
  *
- * Any context. Used when memory was missing, so it must not need an allocation: if run_wq is a
- * bottom half workqueue, run_wq runs the work item without a new thread; if not, WQ_MEM_RECLAIM
- * guarantees that run_wq has a thread.
+ * Any context. This function is used when memory is missing, so it must not need an allocation:
+ * if run_wq is a bottom half workqueue, run_wq runs the work item without a new thread; if not,
+ * WQ_MEM_RECLAIM guarantees that run_wq has a thread.
  */
 void iwt_sock_retry(struct iwt_sock *s)
 {
@@ -268,7 +269,7 @@ int iwt_sock_run_init(void)
 	return run_wq ? 0 : -ENOMEM;
 }
 
-/* Destroy run_wq at module unload, when no socket is left; may sleep */
+/* Destroy run_wq at module unload, when no socket is left; may sleep. */
 void iwt_sock_run_exit(void)
 {
 	if (needs_queue())
@@ -309,8 +310,9 @@ void iwt_sock_run_end(struct iwt_sock *s)
 /*
  * The lockdep class of the sockets that this driver has created. With the class that all sockets
  * of the kernel share, lockdep would report a deadlock if a consumer connects a queue pair while
- * the consumer owns another socket, as SMB Direct may. Only the ownership of a socket has a class
- * of its own: no thread connects a queue pair while it holds the spinlock of a socket.
+ * the consumer owns another socket, as SMB Direct may. This class is for the ownership of a
+ * socket only; the spinlock keeps its class, since no thread connects a queue pair while the
+ * thread holds the spinlock of a socket.
  */
 static struct lock_class_key owner_class;
 
@@ -351,15 +353,17 @@ void iwt_sock_drop_class(struct sock *sk)
 }
 #endif
 
-/* Acquire ownership of the socket; may sleep */
+/* Become the owner of the socket, as lock_sock() does; process context, may sleep. */
 void iwt_sock_own(struct iwt_sock *s)
 {
 	lock_sock(s->sk);
 }
 
 /**
- * iwt_sock_disown() - release the socket, and run the engines if they had to wait
+ * iwt_sock_disown() - end the caller's ownership of the socket, and run the engines if they wait
  * @s: socket, owned by the caller
+ *
+ * Process context. Processes the backlog, so callbacks may be called.
  */
 void iwt_sock_disown(struct iwt_sock *s)
 {
@@ -369,9 +373,9 @@ void iwt_sock_disown(struct iwt_sock *s)
 }
 
 /*
- * Acquire the spinlock, if the socket has no owner. Return: true if so: then the spinlock is held
- * and bottom halves are off, as inside lock_sock(); false if the socket has an owner: then no
- * lock is held. __release() hides from sparse that the spinlock is held.
+ * Acquire the spinlock if the socket has no owner. Return: true if the spinlock is held, with
+ * bottom halves off, as inside lock_sock(); false if the socket has an owner: then no lock is
+ * held. __release() hides from sparse that the spinlock is held.
  */
 static bool lock_if_free(struct sock *sk)
 {
@@ -418,7 +422,7 @@ int iwt_sock_lock_within(struct sock *sk, unsigned int ms)
 	return err;
 }
 
-/* Release the spinlock that iwt_sock_lock_within() has acquired */
+/* Release the spinlock that iwt_sock_lock_within() has acquired. */
 void iwt_sock_unlock(struct sock *sk)
 {
 	__acquire(&sk->sk_lock.slock);
@@ -456,7 +460,7 @@ int iwt_sock_own_within(struct iwt_sock *s, unsigned int ms)
  * @s: socket
  *
  * Until iwt_sock_disown() the caller must not call a function that acquires the lock. Process
- * context, sleeps for less than a second.
+ * context; for a socket of a process, sleeps for at most IWT_SOCK_OWNER_MS.
  *
  * Return: 0; for a socket of a process also -EBUSY after the timeout, or -EINTR for a signal.
  */

@@ -13,16 +13,14 @@
 
 #include "sock_priv.h"
 
-/* Free space in TCP's send buffer, in bytes, that is sufficient for a run of the engine. */
+/* Free space in TCP's send buffer, in bytes, that is sufficient for one batch. */
 #define ROOM		(64 << 10)
 
 /**
  * iwt_sock_writable() - does TCP's send buffer have room for more data?
  * @s: socket, lock held
  *
- * If not, TCP will call ops->write_space.
- *
- * Return: true if so.
+ * Return: true if so; false if not: then TCP will call ops->write_space.
  */
 bool iwt_sock_writable(struct iwt_sock *s)
 {
@@ -37,9 +35,9 @@ bool iwt_sock_writable(struct iwt_sock *s)
  * iwt_sock_has_room() - does TCP's send buffer have enough room for a run of the engine?
  * @sk: TCP's socket, lock held
  *
- * By default TCP calls a writer only when a third of the buffer is free. On a long path this
+ * By default TCP wakes a writer only when a third of the buffer is free. On a long path this
  * third would never be used if the engine had stopped although the buffer was not full, for
- * example because the device had enough data. So room for one batch is enough.
+ * example because the device had enough data. So room for one batch (ROOM) is enough.
  *
  * Return: true if so.
  */
@@ -53,10 +51,8 @@ bool iwt_sock_has_room(const struct sock *sk)
  * iwt_sock_starved() - did a send fail only because TCP got no memory?
  * @s: socket, lock held; TCP has not accepted all data that the caller passed
  *
- * If so, TCP has no data in flight: no acknowledgment will arrive, and ops->write_space will not
- * be called, so the caller has to retry by itself.
- *
- * Return: true if so.
+ * Return: true if so. Then TCP has no data in flight, so no acknowledgment will arrive, and
+ * ops->write_space will not be called: the caller has to retry (iwt_sock_retry()).
  */
 bool iwt_sock_starved(const struct iwt_sock *s)
 {
@@ -122,7 +118,8 @@ int iwt_sock_send_pages(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
  * as the peer has acknowledged the frame. Process context, may sleep, but does not wait for the
  * peer.
  *
- * Return: number of bytes that TCP has accepted, -ENOMEM or another -errno.
+ * Return: number of bytes that TCP has accepted; -ENOMEM; an error of iwt_sock_own_soon() or
+ * iwt_sock_send_pages().
  */
 int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
 {
@@ -175,8 +172,8 @@ bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere)
  * @n: number of pieces
  * @bytes: number of bytes in the pieces
  * @skip: number of leading bytes that TCP has accepted in earlier calls
- * @ubuf: object with a reference of the caller; the callback of this object is called when TCP,
- *	and every other holder of TCP's skbs, has released the memory
+ * @ubuf: object of which the caller holds a reference; its callback is called when TCP, and every
+ *	other holder of TCP's skbs, has released the memory
  *
  * The last segment ends with the last byte (MSG_EOR). Never sleeps.
  *

@@ -13,6 +13,8 @@
  * iwt_sock_state() - state of the connection
  * @s: socket
  *
+ * Any context.
+ *
  * Return: the state.
  */
 enum iwt_sock_state iwt_sock_state(const struct iwt_sock *s)
@@ -32,7 +34,7 @@ enum iwt_sock_state iwt_sock_state(const struct iwt_sock *s)
 	}
 }
 
-/* Why the connection failed. Return: -errno or 0. */
+/* Why did the connection fail? Any context. Return: -errno; 0 if TCP has reported no error. */
 int iwt_sock_error(const struct iwt_sock *s)
 {
 	return -READ_ONCE(s->sk->sk_err);
@@ -159,9 +161,8 @@ void iwt_sock_names_now(const struct iwt_sock *s, struct sockaddr_storage *local
  * iwt_sock_in_backlog() - does a task own the socket, so that this callback runs in the backlog?
  * @s: socket, lock held
  *
- * If so, the caller must not send: TCP might process the rest of the backlog, and sleep.
- *
- * Return: true if so.
+ * Return: true if so. Then the caller must not send: TCP might process the rest of the backlog,
+ * and sleep.
  */
 bool iwt_sock_in_backlog(const struct iwt_sock *s)
 {
@@ -169,7 +170,7 @@ bool iwt_sock_in_backlog(const struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_mss() - size of a full segment: the EMSS of RFC 5044
+ * iwt_sock_mss() - size of a full segment: the EMSS (RFC 5044 2)
  * @s: socket; without its lock the result may be outdated
  *
  * Return: size in bytes.

@@ -10,10 +10,9 @@
  *   ss(8) shows that the socket belongs to this driver.
  * - The driver replaces the socket's operations by operations that fail. The socket keeps these
  *   operations until its last descriptor is closed, and the module stays loaded until then. A
- *   system call that is in progress can corrupt the stream, but this does no more harm than a
+ *   system call that began earlier can corrupt the stream, but this does no more harm than a
  *   malicious peer can do.
- * - poll(2) returns POLLHUP when the connection has ended, so the process can still learn of the
- *   end.
+ * - poll(2) returns POLLHUP when the connection has ended.
  */
 #include "sock.h"
 
@@ -69,7 +68,7 @@ static int user_release(struct socket *sock)
 	return inet_release(sock);
 }
 
-/* If an operation is NULL, the kernel fails the system call. */
+/* The system call of an operation that is missing here fails, too. */
 #define REFUSING_OPS						\
 	.owner		= THIS_MODULE,				\
 	.release	= user_release,				\
@@ -114,7 +113,7 @@ static bool is_tcp(const struct sock *sk)
 	       sk->sk_type == SOCK_STREAM && sk->sk_protocol == IPPROTO_TCP;
 }
 
-/* May the driver take over the socket? The socket is locked. Return: 0 if so, else -errno. */
+/* May the driver take over the socket, which the caller has locked? Return: 0 or -errno. */
 static int may_take(const struct sock *sk, const struct net *net)
 {
 	if (!net_eq(sock_net(sk), net))
@@ -123,7 +122,7 @@ static int may_take(const struct sock *sk, const struct net *net)
 		return -EBUSY;
 	if (sk->sk_state != TCP_ESTABLISHED || sk->sk_shutdown || sk->sk_err)
 		return -ENOTCONN;
-	/* the send buffer needs room for a startup frame after the data of the process */
+	/* the send buffer must have room for a startup frame after the data of the process */
 	if (sk_stream_wspace(sk) < IWT_MPA_MAX_FRAME)
 		return -EAGAIN;
 	return 0;
@@ -145,16 +144,16 @@ static struct socket *takeover_find(int fd, int *err)
  * iwt_sock_look() - check whether iwt_sock_take() would take over a socket
  * @fd: descriptor of the calling process
  * @net: network namespace that the socket must belong to
- * @unread: set to true if the socket has received data that were not read
+ * @unread: set to whether the socket has received data that were not read
  * @local: receives the address of this end
  *
  * May sleep.
  *
- * Return: 0 if so; -EBADF or -ENOTSOCK; -EPROTOTYPE for a socket that is not TCP; -ENOTCONN if
- * the socket is not connected, or one direction has ended; -EBUSY if another subsystem uses the
- * socket, or a system call does not release the socket in time; -EINTR for a signal;
- * -EADDRNOTAVAIL for a socket of another namespace; -EAGAIN if the send buffer has no room for a
- * startup frame.
+ * Return: 0 if so; -EBADF or -ENOTSOCK for a wrong descriptor; -EPROTOTYPE for a socket that is
+ * not TCP; -ENOTCONN if the socket is not connected, or one direction has ended; -EBUSY if
+ * another subsystem uses the socket, or a system call does not release the socket in time; -EINTR
+ * for a signal; -EADDRNOTAVAIL for a socket of another namespace; -EAGAIN if the send buffer has
+ * no room for a startup frame.
  */
 int iwt_sock_look(int fd, struct net *net, bool *unread,
 		  struct sockaddr_storage *local)
@@ -213,8 +212,8 @@ static int take_locked(struct iwt_sock *s, struct net *net)
 
 /*
  * End the connection, although processes have descriptors. The caller owns the socket. Return:
- * false if the caller has to retry: an older kernel does not disconnect a socket on which a
- * thread sleeps; this call has woken such threads.
+ * true; or false if the caller has to retry, because an older kernel does not disconnect a socket
+ * on which a thread sleeps. This function has woken such threads.
  */
 static bool end_connection(struct iwt_sock *s)
 {
@@ -276,9 +275,9 @@ static void do_user_work(struct work_struct *work)
 }
 
 /*
- * Release a socket of a process after iwt_sock_keep(): the part of iwt_sock_release() for such a
- * socket. No callback runs afterwards. If a process's system call owns the socket, the connection
- * ends when that call ends; no context waits for the call, and the file keeps the module loaded
+ * iwt_sock_release() calls this function for a socket of a process, after iwt_sock_keep(). No
+ * callback runs afterwards. If a system call owns the socket, the connection ends when that call
+ * ends; no context waits for the call, and the file of the socket keeps the module loaded
  * meanwhile. May sleep, but neither for the network nor for processes.
  */
 static void release_user(struct iwt_sock *s, bool abort)
@@ -301,12 +300,12 @@ static void release_user(struct iwt_sock *s, bool abort)
  * @net: network namespace that the socket must belong to
  * @ops: callbacks
  * @ctx: argument of the callbacks
- * @unread: set to true if the socket has received data that were not read
+ * @unread: set to whether the socket has received data that were not read
  * @out: receives the socket
  *
  * No callback is called for data that arrived earlier. Afterwards the caller has to call
- * iwt_sock_keep(), or, instead or after iwt_sock_keep() has failed, iwt_sock_give_back(). May
- * sleep.
+ * iwt_sock_keep() or iwt_sock_give_back(); if iwt_sock_keep() fails, the caller has to call
+ * iwt_sock_give_back(), too. May sleep.
  *
  * Return: 0, -ENOMEM, or an error of iwt_sock_look().
  */
@@ -373,9 +372,10 @@ static void drop_reports(struct sock *sk)
  * iwt_sock_keep() - the takeover is final: the process can't use its socket any more
  * @s: socket from iwt_sock_take()
  *
- * The caller has to end the socket with iwt_sock_release(). May sleep.
+ * Later the caller has to release the socket with iwt_sock_release(). May sleep.
  *
- * Return: 0, or -EBUSY or -EINTR if the owner does not release the socket.
+ * Return: 0; or -EBUSY or -EINTR if a system call does not release the socket: then nothing has
+ * changed.
  */
 int iwt_sock_keep(struct iwt_sock *s)
 {

@@ -34,10 +34,10 @@
 
 /*
  * TCP lets the layers below TCP queue as many bytes as TCP sends in a millisecond at its pacing
- * rate (2^-10 s, tcp_small_queue_check()), since network cards report completed sends late.
- * Without a network card, megabytes would wait for a receiver on the same processor: these bytes
- * would be evicted from the cache before the receiver reads them, and TCP would not release the
- * buffers of tx_buf.c in time for reuse. An eighth of a millisecond is enough: 2^-13 s.
+ * rate (2^-10 s, tcp_small_queue_check()), since network cards report completed sends late. If
+ * the receiver is on this machine, megabytes would wait for it: these bytes would be evicted from
+ * the cache before the receiver reads them, and TCP would not release the buffers of tx_buf.c in
+ * time for reuse. As many bytes as TCP sends in an eighth of a millisecond (2^-13 s) are enough.
  */
 #define NEAR_SHIFT	13
 /* Maximum number of unsent bytes in TCP if no network card sends; TCP's default is no limit. */
@@ -50,16 +50,17 @@
 #define MARKED		4
 
 /*
- * Low-water mark, in bytes, that makes TCP enlarge its receive buffer. The largest FPDU has 64
- * KB, and the engine consumes an FPDU only when the FPDU is complete. So the receive window must
- * have room for the largest FPDU, whatever the sender's MSS.
+ * Low-water mark, in bytes, that makes TCP enlarge its receive buffer. The largest FPDU has about
+ * 64 KiB, and the engine consumes an FPDU only when the FPDU is complete. So the receive window
+ * must have room for the largest FPDU, whatever the sender's MSS.
  */
 #define RCV_MIN		(128 << 10)
 
 /*
- * For netdev_walk_all_lower_dev_rcu(). Return: 1 if @dev is not suitable for zero copy, else 0. A
- * software device that has no other device below it passes skbs to a receiver on this machine,
- * and then the kernel copies the payload. A hardware device has a parent device.
+ * Return: 1 if @dev is not suitable for zero copy, else 0; netdev_walk_all_lower_dev_rcu()
+ * requires these values. A software device that has no other device below it passes skbs to a
+ * receiver on this machine, and then the kernel copies the payload. A hardware device has a
+ * parent device.
  */
 static int is_no_nic(struct net_device *dev, struct netdev_nested_priv *priv)
 {
@@ -91,8 +92,8 @@ void iwt_sock_save_limits(struct iwt_sock *s)
 }
 
 /*
- * Set the limits NEAR_SHIFT and NEAR_UNSENT if the receiver is near. If the route leads to a
- * network card, or the path is far, restore the socket's own limits.
+ * Set the limits NEAR_SHIFT and NEAR_UNSENT if the receiver is on this machine (s->near);
+ * otherwise restore the socket's own limits.
  *
  * Writes sk_pacing_shift, by sk_pacing_shift_update(), and notsent_lowat. A process sets
  * notsent_lowat by TCP_NOTSENT_LOWAT; for modules the kernel would have to export
@@ -117,10 +118,11 @@ static bool is_near(const struct iwt_sock *s)
  * iwt_sock_follow_route() - adapt the limits to the route of the connection
  * @s: socket, lock held
  *
- * To be called before sending. This function does not detect a new route in the rare case that
- * the struct dst_entry of the new route has the same address in memory as the struct dst_entry of
- * the last route had. Without this function ->nic and ->near stay false: TCP keeps its own
- * limits, the engine uses the frame buffers for a far host, and zerocopy=auto copies.
+ * The caller calls this function before it sends. This function does not detect a new route in
+ * the rare case that the struct dst_entry of the new route has the same address in memory as the
+ * struct dst_entry of the last route had. Without this function ->nic and ->near stay false: TCP
+ * keeps its own limits, the engine uses the frame buffers for a far host, and zerocopy=auto
+ * copies.
  */
 void iwt_sock_follow_route(struct iwt_sock *s)
 {
@@ -147,7 +149,7 @@ void iwt_sock_follow_route(struct iwt_sock *s)
  * iwt_sock_near() - does the receiver seem to be on this machine?
  * @s: socket, lock held
  *
- * Return: true if so, as iwt_sock_follow_route() has determined; false before its first call.
+ * Return: the result of the last call of iwt_sock_follow_route(); false before the first call.
  */
 bool iwt_sock_near(const struct iwt_sock *s)
 {
@@ -273,7 +275,7 @@ void iwt_sock_batch_done(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_widen() - make the receive window large enough
+ * iwt_sock_widen() - make the receive window large enough for the largest FPDU
  * @sock: socket, locked
  *
  * This function raises the low-water mark (SO_RCVLOWAT), so that TCP enlarges its receive buffer
@@ -303,7 +305,8 @@ void iwt_sock_widen(struct socket *sock)
 /**
  * iwt_sock_await() - set how many received bytes make TCP call ops->data_ready
  * @s: socket, lock held
- * @len: number of bytes, counted from the first byte that was not consumed; 1: any data
+ * @len: number of bytes, counted from the first byte that was not consumed; 1: any number of
+ *	bytes
  *
  * Until @len bytes have arrived, TCP calls ops->data_ready only when TCP runs short of memory or
  * window (iwt_sock_set_aside()), and ops->state_change when the stream ends.
@@ -325,10 +328,11 @@ void iwt_sock_await(struct iwt_sock *s, u32 len)
 }
 
 /**
- * iwt_sock_unbind() - let TCP choose the sizes of the buffers of a process's socket again
+ * iwt_sock_unbind() - make TCP choose the sizes of the buffers of a process's socket again
  * @sk: socket, lock held
  *
- * If the process has set SO_SNDBUF or SO_RCVBUF, it has done so for its own reading and writing.
+ * The process may have set SO_SNDBUF or SO_RCVBUF, but has chosen the sizes for its own sending
+ * and receiving.
  *
  * Writes sk_userlocks. The kernel would have to export a function that does the same as
  * SO_BUF_LOCK, for a caller that holds the lock of the socket. No figure: with a receive buffer
@@ -357,7 +361,7 @@ void iwt_sock_undelay(struct sock *sk)
 /**
  * iwt_sock_put_keepalive() - set how TCP probes an idle peer
  * @sk: socket that the caller owns; the values apply when the caller restarts the keepalive timer
- * @idle: seconds until the first probe
+ * @idle: seconds until the first probe; 0: the setting of the namespace, as for the other values
  * @between: seconds between probes
  * @probes: number of unanswered probes after which TCP ends the connection
  *

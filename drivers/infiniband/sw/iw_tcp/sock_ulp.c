@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A ULP that marks a connection as used by this driver, for TCP and ss(8).
+ * A ULP (in the sense of TCP: struct tcp_ulp_ops) that marks a socket as used by this driver, for
+ * TCP and ss(8).
  *
  * TCP treats a socket with a ULP as in use: no other ULP (kTLS) can be attached, no program can
  * put the socket into a sockmap, and the socket can't listen. The ULP is not registered, so no
@@ -44,7 +45,7 @@ void iwt_sock_set_ulp(struct sock *sk, bool user)
  * iwt_sock_drop_ulp() - remove the ULP of this driver from a socket
  * @sk: socket, locked; nothing happens if it has no ULP of this driver
  *
- * The caller holds another reference to the module.
+ * The caller, too, holds a reference to the module, so the module stays loaded.
  */
 void iwt_sock_drop_ulp(struct sock *sk)
 {
