@@ -3,12 +3,14 @@
  * User ABI of iw_tcp: the rings that the kernel module and the user space provider share, and the
  * driver-specific parts of the uverbs commands.
  *
- * Each queue is one mmap()ed object: a struct iwt_ring_ctl in the first IWT_RING_CTL_SIZE bytes,
- * then the entries. The number of entries is a power of two, and all entries have the same size,
- * the stride. Indices are free-running 32-bit numbers. The position of an entry is its index
- * modulo the number of entries. The entries of a completion queue may be followed by bits for the
- * queue pairs that use the completion queue (see IWT_RING_DEFERRED). The kernel keeps private
- * copies of all data that it depends on, and reads each work request once.
+ * The process maps each queue with mmap(2): a struct iwt_ring_ctl in the first IWT_RING_CTL_SIZE
+ * bytes, then the entries. The number of entries is a power of two, and all entries have the same
+ * size, the stride. Indices are free-running 32-bit numbers. The position of an entry is its
+ * index modulo the number of entries. The entries of a completion queue may be followed by bits
+ * for the queue pairs that use the completion queue (see IWT_RING_DEFERRED). After a resize the
+ * entries of a completion queue may be in a second mapping (see struct iwt_resize_cq_resp). The
+ * kernel keeps private copies of all data that the kernel depends on, and reads each work request
+ * once.
  */
 #ifndef _UAPI_RDMA_IW_TCP_ABI_H
 #define _UAPI_RDMA_IW_TCP_ABI_H
@@ -24,7 +26,7 @@
  */
 #define IWT_ABI_VERSION		3
 
-/* This id is not in enum rdma_driver_id; the kernel passes such an id unchanged to user space. */
+/* The driver id. It is not in enum rdma_driver_id, but the RDMA core passes it to user space. */
 #define RDMA_DRIVER_IW_TCP	0x69770001
 
 #define IWT_RING_CTL_SIZE	256
@@ -32,7 +34,7 @@
 /*
  * Maximum number of bytes of inline data in a send work request, and maximum number of
  * scatter/gather elements of a work request, in this version of the module. A process must use
- * the limits that it gets when it creates a queue pair.
+ * the limits that the creation of a queue pair returns.
  */
 #define IWT_MAX_INLINE		256
 #define IWT_MAX_SGE		16
@@ -40,20 +42,22 @@
 /* Bits of iwt_ring_ctl.flags (written by the kernel). */
 enum iwt_ring_flags {
 	/*
-	 * The kernel does not poll the ring: after a process has stored prod, and
-	 * executed a full memory barrier, the process must ring the doorbell
-	 * (IWT_METHOD_QP_DOORBELL or IWT_METHOD_SRQ_DOORBELL) if this flag is set.
+	 * Send queue, shared receive queue, or receive queue: the kernel does not poll
+	 * the ring. After a process has stored prod, and executed a full memory barrier,
+	 * the process must ring the doorbell (IWT_METHOD_QP_DOORBELL or
+	 * IWT_METHOD_SRQ_DOORBELL) if this flag is set.
 	 */
 	IWT_RING_NEED_WAKEUP	= 1 << 0,
 	/*
-	 * Completion queue only: the queue can't be used any more. Completions
-	 * were lost, or the device was removed.
+	 * Completion queue only: the queue can't be used any more, because
+	 * completions were lost, or because the kernel has destroyed the queue (for
+	 * example when the device was removed).
 	 */
 	IWT_RING_OVERRUN	= 1 << 1,
 	/*
-	 * Completion queue only: the send queues of its queue pairs may have
-	 * IWT_RING_NEED_WAKEUP clear although the kernel does not poll these
-	 * send queues.
+	 * Completion queue only: the send queues of the queue pairs that use this
+	 * completion queue may have IWT_RING_NEED_WAKEUP clear although the kernel does
+	 * not poll these send queues.
 	 *
 	 * A process that posts and need not ring the doorbell MUST set the bit
 	 * of the queue pair, after the barrier, if the bit is not set. The bits
@@ -108,8 +112,8 @@ struct iwt_sge {
 };
 
 /*
- * Operation of a send work request. A new opcode needs a bit of enum iwt_feature: a kernel that
- * does not know an opcode ends the connection.
+ * Operations of send work requests. A new operation needs a bit of enum iwt_feature, because a
+ * kernel that does not know the operation ends the connection.
  */
 enum iwt_wr_opcode {
 	IWT_WR_SEND		= 0,
@@ -144,10 +148,9 @@ enum iwt_wr_flags {
 };
 
 /*
- * A send queue entry begins with this header. What follows depends on the operation: a struct
- * iwt_atomic_body for an atomic operation, a struct iwt_bind_body to bind a memory window,
- * otherwise num_sge struct iwt_sge or the inline data. The stride of a queue is in the response
- * to its creation; the stride is at least 64 bytes.
+ * A send queue entry begins with this header. For an atomic operation a struct iwt_atomic_body
+ * follows, for IWT_WR_BIND_MW a struct iwt_bind_body, and for any other operation num_sge struct
+ * iwt_sge or the inline data. The stride of a send queue (sq_stride) is a multiple of 64 bytes.
  */
 struct iwt_send_wqe {
 	__aligned_u64 wr_id;
@@ -166,22 +169,22 @@ struct iwt_send_wqe {
 };
 
 /*
- * Body of an atomic operation. It follows the header, in which num_sge is 1. The values are in
- * host byte order, here and in the memory of both ends. An entry of a process ends before
- * data_mask.
+ * Body of an atomic operation, behind the header, in which num_sge is 1. The values are in host
+ * byte order, here and in the memory of both ends. In the queue of a process, the body ends
+ * before data_mask (IWT_ATOMIC_BODY_USER).
  */
 struct iwt_atomic_body {
 	struct iwt_sge sink;		/* 8 bytes, for the old value */
 	__aligned_u64 data;		/* value to add or to swap in */
 	__aligned_u64 compare;
-	__aligned_u64 data_mask;	/* MASKED_FETCH_ADD: the top bit of each field */
+	__aligned_u64 data_mask;	/* MASKED_FETCH_ADD: 1 at the top bit of each field */
 	__aligned_u64 compare_mask;
 };
 
 #define IWT_ATOMIC_BODY_USER	(sizeof(struct iwt_sge) + 16)
 
 /*
- * Body of a request to bind a memory window. It follows the header. The window will cover @length
+ * Body of a request to bind a memory window, behind the header. The window will cover @length
  * bytes of the region whose key is @lkey, from the address @addr on. The region must have the
  * right IB_UVERBS_ACCESS_MW_BIND. A @length of 0 unbinds a window of type 1, and then the kernel
  * ignores @lkey.
@@ -290,11 +293,12 @@ struct iwt_create_cq_resp {
 
 /*
  * The response to IB_USER_VERBS_CMD_RESIZE_CQ. If entries is the present size of the queue, the
- * process need not do anything. Otherwise the process switches to other entries. If mmap_length
- * is zero, these entries follow the control words, in the first mapping of the queue.
- * Otherwise they are at the beginning of a new mapping. The process maps the new entries, copies
- * the completions between cons and prod into the new entries, and calls IWT_METHOD_CQ_RESIZED.
- * Until this call the kernel writes each completion to the old and to the new entries.
+ * process need not do anything. Otherwise the process switches to new entries. If mmap_length is
+ * zero, the new entries follow the control words, in the first mapping of the queue. Otherwise
+ * the new entries are at the beginning of a new mapping, which the process maps. The process
+ * copies the completions between cons and prod into the new entries, and calls
+ * IWT_METHOD_CQ_RESIZED. Until this call the kernel writes each completion to the old and to the
+ * new entries.
  */
 struct iwt_resize_cq_resp {
 	__aligned_u64 mmap_offset;
@@ -324,10 +328,10 @@ struct iwt_create_qp_resp {
 	__u32 rq_stride;
 	__u32 max_inline;
 	/*
-	 * Numbers of the queue pair's bits in its completion queues (IWT_RING_DEFERRED).
-	 * If a number is equal to or greater than posted_bits of the completion queue,
-	 * the queue pair has no bit there. If both completion queues are the same, only
-	 * send_bit is used.
+	 * Numbers of the queue pair's bits in its two completion queues
+	 * (IWT_RING_DEFERRED). If a number is equal to or greater than posted_bits of
+	 * the completion queue, the queue pair has no bit in this completion queue. If
+	 * both completion queues are the same, only send_bit is used.
 	 */
 	__u32 send_bit;
 	__u32 recv_bit;
@@ -356,9 +360,9 @@ enum iwt_cq_attr {
 };
 
 enum iwt_cq_arm_flags {
-	/* arm for solicited completions only, unless already armed for any */
+	/* arm for solicited completions only, unless the queue is armed for any completion */
 	IWT_CQ_ARM_FOR_SOLICITED	= 1 << 0,
-	/* if armed for any, and completions are in the queue already: raise the event now */
+	/* if armed for any completion, and a completion is in the queue: raise the event now */
 	IWT_CQ_ARM_AT_ONCE		= 1 << 1,
 };
 
@@ -378,7 +382,7 @@ enum iwt_srq_method {
 	 * modification fails, the old ring remains in use.
 	 */
 	IWT_METHOD_SRQ_NEW_RING = 1U << UVERBS_ID_NS_SHIFT,
-	/* the doorbell: a message may wait for a receive; see IWT_FEATURE_SRQ_DOORBELL */
+	/* the doorbell: messages may wait for posted receives (IWT_FEATURE_SRQ_DOORBELL) */
 	IWT_METHOD_SRQ_DOORBELL,
 };
 
@@ -391,8 +395,8 @@ enum iwt_srq_attr {
 
 /*
  * Delayed startup: MPA on a TCP socket of the process (RFC 5044 7.1.3). The process receives the
- * startup frames of the peer. The kernel composes the frames of this end, and the process sends
- * them, except a Reply that accepts, which the kernel sends. The kernel checks the frames and
+ * startup frames of the peer. The kernel composes the frames of this end. The kernel itself sends
+ * a Reply that accepts; the process sends every other frame. The kernel checks the frames and
  * takes over the connection. libiw_tcp has functions for delayed startup: see iwtdv(7).
  */
 
@@ -405,11 +409,11 @@ enum iwt_qp_method {
 	 * the Request: send the Reply and switch to RDMA
 	 */
 	IWT_METHOD_MPA_START,
-	/* the doorbell: the kernel reads the queues of the pair; see IWT_RING_NEED_WAKEUP */
+	/* the doorbell: the kernel reads both queues of the queue pair (IWT_RING_NEED_WAKEUP) */
 	IWT_METHOD_QP_DOORBELL,
 };
 
-/* Attributes of the doorbell; IWT_ATTR_QP is the queue pair. */
+/* Attributes of IWT_METHOD_QP_DOORBELL; IWT_ATTR_QP is the queue pair. */
 enum iwt_qp_attr {
 	IWT_ATTR_QP = 1U << UVERBS_ID_NS_SHIFT,
 };
@@ -420,7 +424,10 @@ enum iwt_device_method {
 	IWT_METHOD_MPA_REJECT = 1U << UVERBS_ID_NS_SHIFT,
 };
 
-/* Attributes of the methods IWT_METHOD_MPA_*. Frames begin with a header of 20 bytes. */
+/*
+ * Attributes of the methods IWT_METHOD_MPA_*. A frame begins with a header of 20 bytes (RFC 5044
+ * 7.1.1).
+ */
 enum iwt_mpa_attr {
 	IWT_ATTR_MPA_QP = 1U << UVERBS_ID_NS_SHIFT,
 	IWT_ATTR_MPA_FD,		/* in: descriptor of the socket */
@@ -437,7 +444,7 @@ enum iwt_mpa_flags {
 	IWT_MPA_CRC		= 1 << 1, /* out: FPDUs have a CRC */
 	IWT_MPA_TX_MARKERS	= 1 << 2, /* out: markers in the data that this end sends */
 	IWT_MPA_RX_MARKERS	= 1 << 3, /* out: markers in the data that the peer sends */
-	IWT_MPA_ENHANCED	= 1 << 4, /* out: RFC 6581; both ends agreed on ird and ord */
+	IWT_MPA_ENHANCED	= 1 << 4, /* out: RFC 6581; both ends have agreed on ird, ord */
 };
 
 struct iwt_mpa_param {

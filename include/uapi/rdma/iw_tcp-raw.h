@@ -4,10 +4,10 @@
  * (rdma -r resource show): the state of the engines, for the analysis of a connection that makes
  * no progress.
  *
- * Numbers are in host byte order. Structures only grow, at their ends: a reader uses the size
- * that it knows, or the size of the dump if that is smaller. Stream positions count the bytes of
- * one direction since the end of MPA startup. Indices of queues, stream positions and MSNs count
- * modulo 2^32.
+ * Numbers are in host byte order. Structures only grow, at their ends: a reader uses the smaller
+ * of two sizes, the size that the reader knows and the size of the dump. Stream positions count
+ * the bytes of one direction since the end of MPA startup. Indices of queues, stream positions
+ * and MSNs count modulo 2^32.
  */
 #ifndef _UAPI_RDMA_IW_TCP_RAW_H
 #define _UAPI_RDMA_IW_TCP_RAW_H
@@ -33,13 +33,14 @@ enum iwt_raw_qp_flags {
 	IWT_RAW_QP_TX_MESSAGE	= 1 << 3, /* a message is being sent */
 	IWT_RAW_QP_RX_OPEN	= 1 << 4, /* a Send is being received */
 	IWT_RAW_QP_RX_EOF	= 1 << 5, /* the peer has sent FIN */
-	IWT_RAW_QP_CONFIRMS	= 1 << 6, /* a Send or Write completes when it is placed */
+	IWT_RAW_QP_CONFIRMS	= 1 << 6, /* Sends and Writes complete when they are placed */
 	IWT_RAW_QP_WAIT_RECV	= 1 << 7, /* a message of the peer waits for a receive */
 };
 
 struct iwt_raw_qp {
 	struct iwt_raw_head head;
-	__u32 state;		/* from 0: IDLE, RTS, HALF, DRAIN, CLOSING, TERMINATE, ERROR */
+	/* 0 IDLE, 1 RTS, 2 HALF, 3 DRAIN, 4 CLOSING, 5 TERMINATE, 6 GONE, 7 ERROR */
+	__u32 state;
 	__u32 flags;		/* enum iwt_raw_qp_flags */
 	__u32 term_err;		/* 1 << 16 | layer << 12 | type << 8 | code; 0: no error */
 	__u32 sq_entries;
@@ -74,7 +75,7 @@ struct iwt_raw_cq {
 
 struct iwt_raw_mr {
 	struct iwt_raw_head head;
-	__u32 kind;		/* 0 user, 1 fast, 2 all, 3 dmabuf, 4 on demand */
+	__u32 kind;		/* 0 user, 1 fast, 2 all memory, 3 dmabuf, 4 on demand */
 	__u32 access;		/* IBV_ACCESS_* */
 	__u32 rights;		/* same value as "rights" in rdma -dd resource show mr */
 	__u32 valid;

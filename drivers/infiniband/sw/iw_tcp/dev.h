@@ -162,7 +162,7 @@ static inline bool iwt_dev_in(const struct iwt_dev *dev, const struct net *net)
 	return rcu_access_pointer(dev->net) == net;
 }
 
-/* Increment a number of objects, *@n. Any context. Return: 0, or -ENOMEM if it is @max already. */
+/* Increment @n, a number of objects. Any context. Return: 0, or -ENOMEM if @n is already @max. */
 static inline int iwt_dev_take(atomic_t *n, int max)
 {
 	return atomic_add_unless(n, 1, max) ? 0 : -ENOMEM;

@@ -4,7 +4,7 @@
 
 #include <linux/net.h>
 
-/* Make setsockopt(2) call proto_ops.setsockopt of the socket for SOL_SOCKET, too. */
+/* From now on setsockopt(2) of SOL_SOCKET, too, calls proto_ops.setsockopt of the socket. */
 static inline void compat_sock_custom_sockopt(struct socket *sock)
 {
 	set_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);

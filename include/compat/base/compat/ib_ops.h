@@ -5,8 +5,8 @@
  * and counter_unbind_qp; and the operations that older kernels lack:
  * counter_init, query_port_speed, fill_res_srq_entry and
  * fill_res_srq_entry_raw. This file is for the newest kernel. For an older
- * kernel, a header of the same name in another directory (Kbuild.include)
- * defines wrapper functions, and leaves out the operations that it lacks.
+ * kernel, headers of the same name in other directories (Kbuild.include)
+ * define wrapper functions, and leave out the operations that the kernel lacks.
  */
 #ifndef COMPAT_IB_OPS_H
 #define COMPAT_IB_OPS_H
@@ -41,7 +41,7 @@
 	INIT_RDMA_OBJ_SIZE(rdma_counter, iwt_qp_counter, counter),
 #endif
 
-/* Reports the speed of the net device; query_port can report only the speeds of InfiniBand. */
+/* query_port_speed reports any speed; query_port can report only the speeds of InfiniBand. */
 #ifndef COMPAT_PORT_SPEED
 #define COMPAT_PORT_SPEED		.query_port_speed = iwt_query_port_speed,
 #endif
@@ -54,9 +54,9 @@
 #endif
 
 /*
- * Does rdma_cm find a device by its net device? If not, rdma_cm searches for a GID that consists
- * of the link layer address only; compat_cm_finds(), compat_cm_same() and compat_cm_gid() have an
- * effect only then (see ../../cm_by_netdev/compat/ib_ops.h).
+ * Does rdma_cm find a device by its net device? On older kernels rdma_cm searches for a GID that
+ * consists of the link layer address only. compat_cm_finds(), compat_cm_same() and
+ * compat_cm_gid() have an effect only on these kernels (see ../../cm_by_netdev/compat/ib_ops.h).
  */
 #ifndef compat_cm_by_netdev
 struct net_device;

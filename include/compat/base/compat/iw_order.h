@@ -2,10 +2,10 @@
 /*
  * Prevents orders of calls to which iw_cm reacts by BUG().
  *
- * A process may send any command to rdma_cm at any time. There are two kinds of calls to which
- * iw_cm reacts by BUG(). First, a second accept or reject of a Request, before iw_cm has handled
- * the event ESTABLISHED. Second, an accept or reject of a connection that is still being set up:
- * this call ends the wait for the peer, and the next disconnect or destroy finds iw_cm in an
+ * A process may send any command to rdma_cm at any time. iw_cm reacts by BUG() to two kinds of
+ * calls. First, a second accept or reject of a Request, before iw_cm has handled the event
+ * ESTABLISHED. Second, an accept or reject by the initiator while its connection is being set up:
+ * iw_cm then no longer waits for the peer, and the next disconnect or destroy finds iw_cm in an
  * unexpected state. So for the connections of a process,
  *
  * - an accept returns only when iw_cm has reached its state ESTABLISHED;
@@ -13,9 +13,9 @@
  *   connection manager for this port, and rejects other commands for the connection. The command
  *   destroy does not check the port, and waits for the end of the connect as intended.
  *
- * To detect the end of an accept or of a connect, this file replaces rdma_cm's handler of the
- * iw_cm_id for one event. iw_cm calls this handler when iw_cm is in its new state, and rdma_cm
- * serializes the commands for one rdma_cm_id.
+ * To detect the end of an accept or of a connect, this file replaces, for one event, the handler
+ * that rdma_cm has set in the iw_cm_id. iw_cm calls the handler after iw_cm has entered its new
+ * state, and rdma_cm serializes the commands for one rdma_cm_id.
  *
  * Kernel consumers are exempt: they answer a Request once, and may do so in iw_cm's workqueue,
  * where a wait for iw_cm would never end.

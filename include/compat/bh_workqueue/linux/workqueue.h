@@ -5,8 +5,9 @@
 #include_next <linux/workqueue.h>
 
 /*
- * This kernel lacks system_bh_wq, as it has no BH workqueues: run the work in a thread instead of
- * a softirq. The thread has normal priority, like the processes whose requests the work executes.
+ * This kernel has no bottom half workqueues, and so lacks system_bh_wq: work items run in threads
+ * instead of softirqs. A thread has normal priority, like the processes whose requests it
+ * executes.
  */
 #define system_bh_wq	system_percpu_wq
 

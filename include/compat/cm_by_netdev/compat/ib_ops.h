@@ -8,13 +8,13 @@
 #include <rdma/ib_verbs.h>
 
 /*
- * The rdma_cm of this kernel does not find an iWARP device by its net device: it searches for a
+ * The rdma_cm of this kernel does not find an iWARP device by its net device, but searches for a
  * GID that consists of the link layer address only. (The probe looks for ib_device_get_netdev(),
  * which such a kernel does not export.)
  */
 #define compat_cm_by_netdev	false
 
-/* Can rdma_cm search for a GID made of the address of @netdev? An empty GID is all zeros. */
+/* Can a GID be made of the address of @netdev? A GID of zeros means an empty entry. */
 static inline bool compat_cm_has_gid(const struct net_device *netdev)
 {
 	return memchr_inv(netdev->dev_addr, 0, sizeof(union ib_gid));

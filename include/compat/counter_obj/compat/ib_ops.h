@@ -4,7 +4,7 @@
 
 /*
  * This RDMA core lacks the operation counter_init and the member size_rdma_counter of struct
- * ib_device_ops: it allocates a struct rdma_counter, not a structure of the driver.
+ * ib_device_ops: the RDMA core allocates a struct rdma_counter, not a structure of the driver.
  */
 #define COMPAT_COUNTER_OBJ
 

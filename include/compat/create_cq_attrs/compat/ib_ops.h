@@ -9,8 +9,8 @@ int iwt_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
 		  struct uverbs_attr_bundle *attrs);
 
 /*
- * In this kernel, create_cq gets only the member driver_udata of the attributes; NULL for a
- * kernel consumer.
+ * In this kernel, create_cq has no argument attrs. The argument @udata points to the member
+ * driver_udata of the attributes; for a kernel consumer @udata is NULL.
  */
 static inline int compat_create_cq(struct ib_cq *cq,
 				   const struct ib_cq_init_attr *attr,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * This kernel lacks the callback invalidate_mappings of struct dma_buf_attach_ops: its old name
- * is move_notify. Exporters that revoke memory call it, too.
+ * In this kernel the callback invalidate_mappings of struct dma_buf_attach_ops has its old name,
+ * move_notify. Exporters call move_notify, too, when they revoke memory.
  */
 #ifndef COMPAT_DMA_BUF_INVALIDATE_H
 #define COMPAT_DMA_BUF_INVALIDATE_H

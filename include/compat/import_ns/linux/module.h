@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* In this kernel MODULE_IMPORT_NS() converts its argument, already a string, to a string. */
+/* In this kernel MODULE_IMPORT_NS() adds quotes to its argument, which already is a string. */
 #ifndef COMPAT_IMPORT_NS_H
 #define COMPAT_IMPORT_NS_H
 

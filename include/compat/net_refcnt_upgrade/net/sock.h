@@ -5,8 +5,8 @@
 #include_next <net/sock.h>
 
 /*
- * This kernel lacks sk_net_refcnt_upgrade(): a kernel socket holds no reference of any kind to
- * its namespace.
+ * This kernel lacks sk_net_refcnt_upgrade(). In newer kernels a kernel socket already holds a
+ * passive reference to its namespace; in this kernel it holds no reference.
  */
 static inline void sk_net_refcnt_upgrade(struct sock *sk)
 {

@@ -7,8 +7,8 @@
 int iwt_resize_cq(struct ib_cq *cq, unsigned int cqe, struct ib_udata *udata);
 
 /*
- * This kernel lacks the operation resize_user_cq: it has resize_cq, which kernel consumers can
- * also call, with @udata NULL. A negative @cqe becomes a large unsigned number, which
+ * Instead of the operation resize_user_cq, this kernel has resize_cq, which kernel consumers can
+ * also call; then @udata is NULL. A negative @cqe becomes a large unsigned number, which
  * iwt_resize_cq() rejects.
  */
 static inline int compat_resize_user_cq(struct ib_cq *cq, int cqe,

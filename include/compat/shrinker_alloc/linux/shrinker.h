@@ -6,8 +6,8 @@
 #include <linux/slab.h>
 
 /*
- * This kernel lacks shrinker_alloc(), shrinker_register() and shrinker_free():
- * register_shrinker() sets the name of a shrinker.
+ * This kernel lacks shrinker_alloc(), shrinker_register() and shrinker_free(). The name of a
+ * shrinker is an argument of register_shrinker(), so store the name until then.
  */
 struct compat_shrinker {
 	struct shrinker shrinker;
@@ -28,7 +28,7 @@ static inline struct shrinker *shrinker_alloc(unsigned int flags,
 	return &c->shrinker;
 }
 
-/* If memory is missing, the shrinker is not registered; unregister_shrinker() accepts this. */
+/* If memory is missing, the shrinker is not registered; unregister_shrinker() permits that. */
 static inline void shrinker_register(struct shrinker *s)
 {
 	struct compat_shrinker *c = container_of(s, struct compat_shrinker,

@@ -4,7 +4,7 @@
 
 #include_next <linux/skbuff.h>
 
-/* This kernel lacks skb_frags_readable(): it has no device memory in fragments. */
+/* This kernel lacks skb_frags_readable(): fragments are never in device memory. */
 static inline bool skb_frags_readable(const struct sk_buff *skb)
 {
 	return true;

@@ -5,8 +5,8 @@
 #include <net/sock.h>
 
 /*
- * This kernel lacks the member sk_use_task_frag of struct sock: if sk_allocation is GFP_ATOMIC,
- * it does not use the page fragment of the task.
+ * This kernel lacks the member sk_use_task_frag of struct sock. If sk_allocation is GFP_ATOMIC,
+ * this kernel never uses the page fragment of a task.
  */
 static inline void compat_sock_no_task_frag(struct sock *sk)
 {

@@ -20,7 +20,7 @@ static inline void compat_tcp_end_record(struct sock *sk)
 		TCP_SKB_CB(skb)->eor = 1;
 }
 
-/* Send one element of the bvec with tcp_sendpage_locked(), TCP's older operation. */
+/* Send (the rest of) the current element of the bvec with tcp_sendpage_locked(). */
 static inline int compat_tcp_splice_one(struct sock *sk, struct msghdr *msg,
 					size_t size)
 {
@@ -53,7 +53,7 @@ static inline int compat_tcp_splice_pages(struct sock *sk, struct msghdr *msg,
 	return done ? done : ret;
 }
 
-/* Like newer kernels, supports MSG_SPLICE_PAGES, but only with a bvec iterator. */
+/* As tcp_sendmsg_locked() of newer kernels; MSG_SPLICE_PAGES only with a bvec iterator. */
 static inline int compat_tcp_sendmsg_locked(struct sock *sk,
 					    struct msghdr *msg, size_t size)
 {

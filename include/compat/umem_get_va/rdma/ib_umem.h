@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* This kernel lacks ib_umem_get_va(): its name is ib_umem_get(). */
+/* In this kernel the name of ib_umem_get_va() is ib_umem_get(). */
 #ifndef COMPAT_RDMA_UMEM_GET_VA_H
 #define COMPAT_RDMA_UMEM_GET_VA_H
 
