@@ -155,10 +155,11 @@ static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
  * @id: iw_cm_id of the connection, with the provider_data of the CONNECT_REQUEST event
  * @param: parameters of the ULP
  *
- * Process context; sleeps for memory, not for the network. If a process accepts, this function
- * also waits until iw_cm has handled ESTABLISHED (compat/iw_order.h). If this function returns 0,
- * ESTABLISHED and later events follow. If this function returns an error, no event follows: iw_cm
- * then forgets the connection, so this function has ended the connection.
+ * Process context; sleeps for memory, not for the network.
+ * If a process accepts, compat_iw_await() also waits until iw_cm has handled ESTABLISHED.
+ * If this function returns 0, ESTABLISHED and later events follow. If this function returns an
+ * error, no event follows: iw_cm then forgets the connection, so this function has ended the
+ * connection.
  *
  * Return: 0; -ECONNRESET if the connection has ended; -EINVAL if iwt_caller_qp() refuses the
  * queue pair, or if the private data are too long; or another -errno.

@@ -99,10 +99,10 @@ static struct net_device *owner6(struct net *net,
  * @nd: net device of the RDMA device
  * @owner: net device that has the addresses, in the same namespace
  *
- * Returns the same result as cma_validate_port() in rdma_cm: an RDMA device serves its own net
- * device, the VLAN devices on top of this net device and, if this net device is a VLAN device,
- * the net device below. On older kernels rdma_cm compares the link layer addresses of the two net
- * devices instead. The caller holds the RCU read lock.
+ * Returns the same result as cma_validate_port() in rdma_cm. The function of rdma_cm accepts the
+ * net device of the RDMA device, the VLAN devices on top of it and, if it is a VLAN device, the
+ * net device below; on older kernels it compares link layer addresses. The caller holds the RCU
+ * read lock.
  *
  * Return: true if so.
  */
