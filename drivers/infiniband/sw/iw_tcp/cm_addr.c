@@ -18,6 +18,8 @@
 /**
  * iwt_addr_unmap() - convert an IPv4-mapped IPv6 address to an IPv4 address
  * @a: address to convert; an address that is not IPv4-mapped stays unchanged
+ *
+ * Any context.
  */
 void iwt_addr_unmap(struct sockaddr_storage *a)
 {
@@ -40,7 +42,7 @@ void iwt_addr_unmap(struct sockaddr_storage *a)
  *
  * rdma_cm listens on all devices for the wildcard address, and for loopback addresses, since each
  * namespace has a device lo with these addresses. This function returns the same result as
- * cma_any_addr() in rdma_cm.
+ * cma_any_addr() in rdma_cm. Any context.
  *
  * Return: true if so.
  */
@@ -225,6 +227,8 @@ int iwt_addr_ifindex(const struct iwt_dev *dev, const struct sockaddr_storage *l
  * iwt_addr_same() - do two listeners need the same socket?
  * @a: address and options of one listener
  * @b: address and options of the other listener
+ *
+ * Compares the addresses, ports, interfaces and @v6only. Any context.
  *
  * Return: true if so.
  */

@@ -208,6 +208,8 @@ static struct iwt_direct_port *give_up(struct iwt_direct_qp *d)
 /**
  * iwt_direct_work() - make the next attempt, unless requests have waited too long
  * @work: work of a struct iwt_direct_qp
+ *
+ * Process context, may sleep.
  */
 void iwt_direct_work(struct work_struct *work)
 {

@@ -24,6 +24,8 @@ static DECLARE_WAIT_QUEUE_HEAD(ep_gone);
 /**
  * iwt_ep_get() - take a reference
  * @ep: endpoint; the caller holds a reference, or another reference is known to exist
+ *
+ * Any context.
  */
 void iwt_ep_get(struct iwt_ep *ep)
 {
@@ -377,7 +379,7 @@ void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 }
 
 /**
- * iwt_ep_abandon() - set an endpoint whose startup has failed to CLOSED
+ * iwt_ep_abandon() - after a failed startup, change the state of an endpoint to CLOSED
  * @ep: endpoint, locked, without a socket; its work must run afterwards
  *
  * Process context, may sleep.
@@ -393,7 +395,7 @@ void iwt_ep_abandon(struct iwt_ep *ep)
  * iwt_ep_finish() - remove an endpoint from its device, and drop the first reference
  * @ep: endpoint in CLOSED; may be freed when this function returns
  *
- * The last work of the endpoint calls this function.
+ * The last work of the endpoint calls this function. Process context.
  */
 void iwt_ep_finish(struct iwt_ep *ep)
 {

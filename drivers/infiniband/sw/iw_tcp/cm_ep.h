@@ -28,9 +28,10 @@
  *   port->lock      socket and listeners of a port   process context, inside
  *                                                    iwt_ports_lock
  *   ep->lock        every field of struct iwt_ep     process context, inside
- *                   that no other line names         port->lock; the socket
- *                                                    lock and the lock of the
- *                                                    queue pair nest inside
+ *                   that no other line names         port->lock and the lock of
+ *                                                    a direct connection; the
+ *                                                    socket lock and the lock of
+ *                                                    the queue pair nest inside
  *   listen->lock    half-open endpoints, @dead and   BH off, inside ep->lock
  *                   @reporting of a listener
  *   xa_lock of the  the table of endpoints,          process context, inside all

@@ -27,7 +27,7 @@
  *
  * A peer that connects and sends nothing, or that does not close the connection after a reject,
  * occupies a half-open endpoint. The number of half-open endpoints of a listener is limited:
- * beyond the limit the oldest half-open endpoint is evicted. The endpoint of an honest peer is
+ * beyond the limit the oldest half-open endpoint is evicted. The endpoint of an ordinary peer is
  * half-open for one round trip only, so only a flood of connections can cause its eviction; idle
  * connections can't.
  */
@@ -209,7 +209,7 @@ static bool is_missing(const struct iwt_dev *dev, const void *arg)
 	 * For a new link the time begins when the link is added: while dev->coming is true,
 	 * rdma_cm may still create its listeners on the link. This does not apply to a link
 	 * that the RDMA core has removed from its clients (dev->moved): the link may be about to
-	 * end, and then connections to other devices would wait in vain.
+	 * end, and then connections to other devices would wait without a reason.
 	 */
 	if (READ_ONCE(dev->coming) && !READ_ONCE(dev->moved))
 		since = dev->made;

@@ -17,7 +17,8 @@ static struct list_head devs __guarded_by(&devs_lock) = LIST_HEAD_INIT(devs);
  *
  * An address of another length than Ethernet's is not used. The address of a tunnel, for example,
  * is the IP address of the tunnel's end, which a second tunnel may have, too. A random address
- * stays the same for the lifetime of the device.
+ * stays the same as long as the net device has no Ethernet address. The caller holds RTNL, or the
+ * device is not registered yet.
  */
 void iwt_dev_set_addr(struct iwt_dev *dev)
 {

@@ -36,7 +36,7 @@
 #define IWT_MAX_RD_ATOM		128
 #define IWT_MAX_FR_PAGES	512
 
-/* Number of entries of the GID table. Addresses beyond have no GID. */
+/* Number of entries of the GID table. Addresses that do not fit into the table have no GID. */
 #define IWT_GIDS	16
 
 /**

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The GIDs of a link: its link layer address, and the IP addresses of its net device. */
+/* The GIDs of a link, made of the link layer address and the IP addresses of its net device. */
 #ifndef IWT_GID_H
 #define IWT_GID_H
 

@@ -250,7 +250,7 @@ static int make_socket(struct net *net, const struct iwt_sock_addr *addr,
 	return 0;
 }
 
-/* Release a socket that is not in use yet. @s: the object of @sock, or NULL if none exists. */
+/* Release a socket that is not in use yet. @s: the struct iwt_sock of @sock, or NULL. */
 static void drop(struct socket *sock, struct iwt_sock *s)
 {
 	if (s)
@@ -497,8 +497,10 @@ void iwt_sock_free_later(struct iwt_sock *s)
 
 /**
  * iwt_sock_end_later() - retry later to end the connection of a process's socket
- * @s: socket whose owner has not released it
+ * @s: socket that a system call of a process still owns
  * @delay: jiffies until the retry
+ *
+ * Any context.
  */
 void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay)
 {

@@ -140,6 +140,8 @@ void iwt_sock_walk(struct iwt_sock_cursor *cur, const struct sk_buff *first,
  * @cur: cursor from iwt_sock_walk()
  * @p: address of the bytes
  * @len: number of bytes, at least 1
+ *
+ * As iwt_sock_walk(), for any context; the caller holds the socket lock.
  */
 void iwt_sock_walk_aside(struct iwt_sock_cursor *cur, const u8 *p, u32 len)
 {

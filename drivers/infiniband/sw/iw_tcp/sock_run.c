@@ -278,7 +278,9 @@ void iwt_sock_run_exit(void)
 
 /**
  * iwt_sock_run_setup() - initialize the work items that run the engines
- * @s: socket, zeroed
+ * @s: object of a new socket, zeroed
+ *
+ * Any context.
  */
 void iwt_sock_run_setup(struct iwt_sock *s)
 {
