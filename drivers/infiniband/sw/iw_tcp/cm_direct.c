@@ -25,7 +25,7 @@
  * IB_WC_RETRY_EXC_ERR, and the queue pair enters the error state. As long as no request is
  * posted, the driver continues to try.
  *
- * Locking: the mutex iwt_qp.modifying is held while a process modifies the queue pair, and while
+ * Locking: the mutex iwt_qp.modifying is held while a consumer modifies the queue pair, and while
  * the queue pair is being destroyed. iwt_qp.direct is changed with this mutex and with the lock
  * of the stream held; either of them is sufficient to read iwt_qp.direct. iwt_direct_qp.lock
  * guards the fields of struct iwt_direct_qp; ep->lock and the lock of the listeners

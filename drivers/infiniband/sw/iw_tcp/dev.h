@@ -18,9 +18,10 @@
 #include "conf.h"
 
 /*
- * Limits that the device reports and enforces. Rings, and other memory that grows with the rings,
- * are charged to the process. The RDMA core allocates the objects themselves without charging a
- * process: these limits bound the memory of all objects of a device to half a gigabyte.
+ * Limits that the device reports and enforces. Regions, rings, and other memory that grows with
+ * the rings, are charged to the process. The RDMA core allocates the other verbs objects without
+ * charging a process: these limits bound the memory of these objects, for each device, to half a
+ * gigabyte.
  */
 #define IWT_MAX_QP		(32 * 1024)
 #define IWT_MAX_QP_WR		(16 * 1024)
