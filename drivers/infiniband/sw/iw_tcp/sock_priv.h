@@ -177,7 +177,7 @@ int iwt_sock_own_within(struct iwt_sock *s, unsigned int ms);
 int iwt_sock_own_soon(struct iwt_sock *s);
 
 /* sock_send.c */
-/* Does the send buffer have enough room for a run of the engine? */
+/* Does the send buffer have enough room for one batch? */
 bool iwt_sock_has_room(const struct sock *sk);
 
 /* sock_recv.c */

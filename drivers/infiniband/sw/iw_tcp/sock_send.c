@@ -32,7 +32,7 @@ bool iwt_sock_writable(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_has_room() - does TCP's send buffer have enough room for a run of the engine?
+ * iwt_sock_has_room() - does TCP's send buffer have enough room for one batch?
  * @sk: TCP's socket, lock held
  *
  * By default TCP wakes a writer only when a third of the buffer is free. On a long path this

@@ -347,7 +347,7 @@ err_put:
 /*
  * The callback sk_error_report: drop timestamps and similar reports, which the process has
  * requested but can't read any more. Otherwise the reports would occupy the receive buffer. Any
- * context, without the lock.
+ * context, with or without the lock.
  *
  * A connect(2) to AF_UNSPEC that began before the takeover closes the connection, and calls no
  * callback except this function. So if the connection is closed, this function runs the engines.
