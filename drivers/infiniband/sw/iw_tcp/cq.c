@@ -9,12 +9,13 @@
 
 /*
  * Maximum number of events that a process may request through the arm word of its ring alone,
- * without a system call in between. If the process does not read its events, no more than this
- * number of events wait in the list of uverbs, whose memory is not charged to any process.
+ * without a system call in between. Without this limit, a process that does not read its events
+ * could fill the list of events of uverbs, whose memory is not charged to any process, by storing
+ * the arm word again and again.
  */
 #define EVENTS_BY_RING	32
 
-/* Size of a ring entry in bytes. @cq: queue whose ->user and ->stamped are set already. */
+/* Return: size of a ring entry in bytes. @cq: queue; ->user and ->stamped are already set. */
 u32 iwt_cq_stride(const struct iwt_cq *cq)
 {
 	if (!cq->user)
@@ -101,8 +102,8 @@ static bool only_schedules(const struct iwt_cq *cq)
 
 /*
  * Call the handler directly if possible, otherwise in bottom half work (in a thread on kernels
- * without BH workqueues). If a bottom half queues bottom half work while a thread waits for the
- * processor, ksoftirqd runs the work. That costs one more context switch for each message.
+ * without BH workqueues). Bottom half work may cost one more context switch for each message: if
+ * a bottom half queues the work while a thread waits for the processor, ksoftirqd runs the work.
  */
 static void cq_raise(struct iwt_cq *cq)
 {
@@ -112,7 +113,10 @@ static void cq_raise(struct iwt_cq *cq)
 		queue_work(system_bh_wq, &cq->notify);
 }
 
-/* Raise the delayed event, if the consumer has not taken all completions. */
+/*
+ * Raise the delayed event, if there is one. If the consumer has meanwhile taken all completions,
+ * no event is needed.
+ */
 static void raise_held(struct iwt_cq *cq)
 {
 	unsigned long irq;
@@ -135,7 +139,7 @@ static enum hrtimer_restart period_over(struct hrtimer *timer)
 }
 
 /*
- * Count a completion, and decide whether its event is delayed. The delay is limited by the timer.
+ * Count a completion, and decide whether its event is delayed. The timer limits the delay.
  * The event for a failure is never delayed. Return: true if the event is delayed.
  */
 static bool delay(struct iwt_cq *cq, const struct iwt_cqe *cqe)
@@ -154,9 +158,11 @@ static bool delay(struct iwt_cq *cq, const struct iwt_cqe *cqe)
 
 /**
  * iwt_cq_setup() - set up a completion queue on ring memory
- * @cq: queue whose ->user and ->stamped are set already
+ * @cq: queue; ->user and ->stamped are already set
  * @mem: ring memory of iwt_ring_bytes() bytes, zeroed
  * @entries: number of entries, a power of two
+ *
+ * Never sleeps.
  */
 void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
 	__context_unsafe(/* no other processor can access the queue yet */)
@@ -175,7 +181,7 @@ void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
 }
 
 /**
- * iwt_cq_quiesce() - wait until no handler runs, and no handler will run
+ * iwt_cq_quiesce() - wait for the handlers that run, and prevent further calls of handlers
  * @cq: queue that no queue pair uses any more
  *
  * May sleep.
@@ -259,11 +265,11 @@ static void lost_entry(struct iwt_cq *cq)
  * @cqe: completion
  * @qp: queue pair of the completion
  *
- * Any context that may take a spinlock. The consumer index of a process is only compared: an
- * invalid index loses completions of that process only.
+ * Any context that may take a spinlock. This function only compares the consumer index, which a
+ * process can overwrite: an invalid index loses only completions of that process.
  *
- * Return: false when the queue is full, or has overrun before: the completion is lost, and the
- * stream of @qp has to end (iwt_qp_check_overrun()).
+ * Return: true; false when the queue is full, or has overrun before: the completion is lost, and
+ * the stream of @qp has to end (iwt_qp_check_overrun()).
  */
 bool iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp)
 {
@@ -289,7 +295,7 @@ bool iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp)
 	return room;
 }
 
-/* The switch has no default, so that the compiler reports a missing case. */
+/* The switch has no default, so that the compiler reports an operation without a case. */
 static enum ib_wc_opcode ib_wc_of(enum iwt_wc_opcode op)
 {
 	switch (op) {
@@ -316,7 +322,7 @@ static enum ib_wc_opcode ib_wc_of(enum iwt_wc_opcode op)
 	case IWT_WC_MASKED_COMP_SWAP:
 		return IB_WC_MASKED_COMP_SWAP;
 	case IWT_WC_BIND_MW:
-		break;	/* processes only */
+		break;	/* only processes can post this request */
 	}
 	return IB_WC_SEND;
 }
@@ -415,10 +421,11 @@ int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags)
  * iwt_cq_ask() - a process requests one event by a system call
  * @cq: queue of the process
  * @solicited: for solicited completions only
- * @at_once: raise the event at once if the queue is now armed for all completions, and already
- *	contains completions
+ * @at_once: raise the event at once if the queue already contains completions, unless the queue
+ *	is armed for solicited completions only
  *
- * As long as a process has credit it arms without a system call. This call restores the credit.
+ * A process that has credit requests events without a system call: it stores the arm word of its
+ * ring. This function restores the credit.
  * Any context.
  */
 void iwt_cq_ask(struct iwt_cq *cq, bool solicited, bool at_once)
@@ -456,13 +463,14 @@ void iwt_cq_moderate(struct iwt_cq *cq, u16 count, u16 period)
 	cq->mod_count = count > 1 && period ? count : 0;
 	cq->mod_period = period;
 	spin_unlock_irqrestore(&cq->lock, irq);
-	/* raise an event that is delayed by the old settings */
+	/* raise an event that the old settings have delayed */
 	raise_held(cq);
 }
 
 /*
- * Raise a delayed event now. Before the RDMA core destroys a queue that it polls, it stops the
- * polling. The timer must not start the polling again.
+ * Raise a delayed event now. If the RDMA core polls a queue for a kernel consumer, the RDMA core
+ * stops polling before it destroys the queue. Afterwards the timer must not start the polling
+ * again.
  */
 static void raise_now(struct iwt_cq *cq)
 {

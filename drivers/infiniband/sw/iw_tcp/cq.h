@@ -49,7 +49,7 @@ struct iwt_cq_part {
  * @user: true: queue of a process, with entries of struct iwt_cqe; false: queue of a kernel
  *	consumer, with entries of struct iwt_kcqe
  * @stamped: queue of a process: a struct iwt_cqe_time follows each entry
- * @moving: entries are written to @next as well
+ * @moving: each completion is also written to @next
  * @flags: flags that the process reads (enum iwt_ring_flags)
  * @mod_count: number of completions for one event; 0 if events are not delayed
  * @mod_period: maximum delay of an event in microseconds
@@ -68,7 +68,8 @@ struct iwt_cq_part {
  * @part: memory of the entries in use; if @part.ent is NULL, the @first entries are in use
  * @next: memory of the entries to which the process is moving; @next.ent is NULL if the process
  *	is not moving
- * @resizing: one resize at a time; guards @part and @next together with @lock
+ * @resizing: held during a step of a resize; @part and @next are written with @resizing and @lock
+ *	held, so the holder of either lock may read them
  * @poll: send queues whose posts the process flushes when it polls this queue (wake_cqpoll.c)
  */
 struct iwt_cq {
@@ -104,7 +105,7 @@ static inline struct iwt_cq *to_iwt_cq(struct ib_cq *cq)
 	return container_of(cq, struct iwt_cq, ibcq);
 }
 
-/* Address of the entry with the index @idx in a part. */
+/* Return: address of the entry with the index @idx in a part. */
 static inline void *iwt_cq_part_at(const struct iwt_cq *cq, const struct iwt_cq_part *part,
 				   u32 idx)
 {
@@ -118,7 +119,7 @@ static inline bool iwt_cq_untaken(const struct iwt_cq *cq)
 	return context_unsafe(READ_ONCE(cq->prod)) != READ_ONCE(cq->ring.ctl->cons);
 }
 
-/* Has the consumer requested an event? Any context; may be outdated. */
+/* Does the arm word of the ring request an event? Any context; may be outdated. */
 static inline bool iwt_cq_armed(const struct iwt_cq *cq)
 {
 	return READ_ONCE(cq->ring.ctl->arm) != IWT_CQ_ARM_NONE;

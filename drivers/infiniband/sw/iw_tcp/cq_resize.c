@@ -13,10 +13,10 @@
  *    each completion to the old and to the new entries, and the number of entries in use is
  *    limited to the smaller of both sizes.
  * 2. The process maps the new entries, copies the completions that it has not taken, and reads
- *    the new entries from now on. Meanwhile the process holds a lock of its own, since its other
- *    threads may poll. The kernel never reads an entry of a process, so wrong copies can't harm
- *    the kernel.
- * 3. The method IWT_METHOD_CQ_RESIZED: iwt_cq_resized() stops writing to both, and frees the
+ *    the new entries from now on. During this step the process holds a lock of its own, because
+ *    its other threads may poll. The kernel never reads an entry of a process, so wrong copies
+ *    can't harm the kernel.
+ * 3. The method IWT_METHOD_CQ_RESIZED: iwt_cq_resized() ends the writing to both, and frees the
  *    old entries. If step 2 failed, the process reports the failure, and the kernel frees the new
  *    entries instead.
  *
@@ -24,8 +24,8 @@
  * the kernel keeps writing each completion of that queue twice, which does not harm other
  * processes.
  *
- * The entries of a kernel consumer move at once, under the lock. Only older kernels let a kernel
- * consumer resize a queue.
+ * The entries of a kernel consumer move in one step, with cq->lock held. Only older kernels have
+ * a function by which a kernel consumer can resize a queue.
  */
 #include "cq.h"
 
@@ -35,7 +35,7 @@
 #include "dev.h"
 #include "mmap.h"
 
-/* The entries that follow the control words in the first mapping. */
+/* Return: the part that follows the control words of the ring, in the first mapping. */
 static struct iwt_cq_part first_part(const struct iwt_cq *cq)
 {
 	return (struct iwt_cq_part) {
@@ -95,7 +95,7 @@ static struct iwt_cq_part resize_take(struct iwt_cq *cq, struct iwt_cq_part *par
 
 /*
  * Move the entries of a kernel consumer to @part, and set @part to the old part. A kernel
- * consumer polls under the lock, so nobody reads the entries while they move.
+ * consumer polls with cq->lock held, so nobody reads the entries while they move.
  */
 static void move_entries(struct iwt_cq *cq, struct iwt_cq_part *part)
 	__must_hold(&cq->lock)
@@ -130,8 +130,9 @@ static bool resize_fits(const struct iwt_cq *cq, u32 cqe)
 }
 
 /*
- * Begin to move to @part, if @part is not NULL. On success, set @part to the part that the caller
- * has to free; after an error, the caller has to free @part as it is. Return: 0 or -EINVAL.
+ * Check that @cqe entries are enough. Then begin to move to @part, if @part is not NULL. This
+ * function sets @part to the part that the caller has to free; after an error, the caller has to
+ * free the unchanged @part. Return: 0 or -EINVAL.
  */
 static int resize_begin(struct iwt_cq *cq, struct iwt_cq_part *part, u32 cqe)
 {
@@ -175,9 +176,10 @@ static int resize_cq(struct iwt_cq *cq, struct ib_ucontext *uc, u32 cqe,
 /**
  * iwt_cq_resize() - change the size of a completion queue
  * @cq: queue
- * @uc: context of the process, or NULL
+ * @uc: context of the process, or NULL for a kernel consumer
  * @cqe: minimum number of entries, up to %IWT_MAX_CQE
- * @resp: response for the process: new size, and offset and length of the new mapping
+ * @resp: response for the process, zeroed: set to the size and, if there is a new mapping, to its
+ *	offset and length
  *
  * The new size is a power of two and not less than the size with which the queue was created.
  * If the size of a process's queue changes, the process has to call iwt_cq_resized() later, by
@@ -198,7 +200,7 @@ int iwt_cq_resize(struct iwt_cq *cq, struct ib_ucontext *uc, u32 cqe,
 	return err;
 }
 
-/* Stop the writing to both parts. Return: the part to be freed. */
+/* End the writing to both parts. Return: the part that the caller has to free. */
 static struct iwt_cq_part resize_end(struct iwt_cq *cq, bool moved)
 {
 	struct iwt_cq_part old = cq->next;

@@ -14,15 +14,16 @@
  * Regions are charged to the process that registers them. A ring may outlive the process that
  * created the ring: another process may have the uverbs file descriptor, or may have mapped the
  * ring. So a ring is charged to the user as well, as the rings of io_uring and perf are: when a
- * process creates a ring, all rings of its user together must not exceed the RLIMIT_MEMLOCK of
- * the process.
+ * process creates a ring, the locked memory of the user (user_struct.locked_vm), which includes
+ * the rings of io_uring and perf, must not exceed the RLIMIT_MEMLOCK of the process.
  *
- * After the verbs object has been destroyed, the driver keeps the ring, and the charge, as long
- * as anybody else has a reference to one of the pages: a process that still has the ring mapped,
- * a child of that process, or a pipe. No callback reports when the last page is released: a
- * callback of the mapping would be code of this module, and the module could not be unloaded
- * while the mapping exists. So the driver checks the kept rings periodically: all of them every
- * second and before it refuses to allocate a ring, and some of them at each allocation.
+ * When the driver no longer uses a ring (its verbs object has been destroyed, or a resize has
+ * replaced the ring), the driver keeps the ring, and the charge, as long as anybody else has a
+ * reference to one of the pages: a process that still has the ring mapped, a child of that
+ * process, or a pipe. No callback reports when the last page is released: a callback of the
+ * mapping would be code of this module, and the module could not be unloaded while the mapping
+ * exists. So the driver checks the kept rings periodically: all of them every second and before
+ * the driver refuses to allocate a ring, and some of them at each allocation.
  */
 #include "mmap.h"
 
@@ -43,8 +44,8 @@
 #define LOOK_AT		64
 
 /*
- * Kept rings: the verbs object has been destroyed, but somebody else still has references to
- * pages of the ring. kept_lock may be taken inside mmap_lock.
+ * Kept rings: rings that the driver no longer uses, but to whose pages others still have
+ * references. kept_lock guards the list, and may be taken inside mmap_lock.
  */
 static DEFINE_MUTEX(kept_lock);
 static LIST_HEAD(kept);
@@ -55,8 +56,8 @@ static struct iwt_mmap *to_iwt_mmap(struct rdma_user_mmap_entry *entry)
 }
 
 /*
- * Add @pages to the locked memory of the user, as io_uring and perf do. Return: false, without a
- * change, if the sum would exceed @limit, in pages.
+ * Add @pages to the locked memory of the user, as io_uring and perf do. Return: true; false,
+ * without a change, if the sum would exceed @limit, in pages.
  */
 static bool charge_user(struct user_struct *user, unsigned long pages, unsigned long limit)
 {
@@ -71,7 +72,7 @@ static bool charge_user(struct user_struct *user, unsigned long pages, unsigned 
 
 /*
  * Add @pages to the pinned memory of the process, as ib_umem_get() does for regions. Return:
- * false, without a change, if the sum would exceed @limit, in pages.
+ * true; false, without a change, if the sum would exceed @limit, in pages.
  */
 static bool charge_mm(struct mm_struct *mm, unsigned long pages, unsigned long limit)
 {
@@ -129,9 +130,9 @@ static void mmap_end(struct iwt_mmap *m)
 }
 
 /*
- * Does anybody else have a reference to a page of the ring? The ring has no mmap offset any more,
- * so a page to which only the driver has a reference can't be mapped again. Such a page need not
- * be checked again: m->looked counts the bytes of these pages.
+ * Does anybody except the driver have a reference to a page of the ring? The ring has no mmap
+ * offset any more, so a page to which only the driver has a reference can't be mapped again. Such
+ * a page need not be checked again: m->looked counts the bytes of these pages.
  */
 static bool is_used(struct iwt_mmap *m)
 {
@@ -143,7 +144,7 @@ static bool is_used(struct iwt_mmap *m)
 
 /*
  * Check up to @most of the kept rings, least recently checked first. Free each ring to whose
- * pages nobody else has a reference. Return: true if kept rings are left.
+ * pages only the driver has references. Return: true if kept rings are left.
  */
 static bool look(unsigned int most)
 {
@@ -248,8 +249,11 @@ err_free:
 }
 
 /**
- * iwt_mmap_free() - release an object; processes can't map it any more
+ * iwt_mmap_free() - release an object, so that no process can map it any more
  * @m: object whose memory the driver does not use any more, or NULL
+ *
+ * The memory is freed when no process has it mapped any more, and nobody else has a reference to
+ * its pages.
  *
  * Process context, may sleep.
  */
@@ -318,13 +322,17 @@ static int mmap_pages(struct vm_area_struct *vma, const struct iwt_mmap *m)
  * @uc: context of the process
  * @vma: mapping; its offset selects the object, and the mapping has to cover the whole object
  *
- * Process context, may sleep.
+ * Process context, may sleep; the caller holds the mmap_lock.
  *
- * Return: 0 or -errno.
+ * Return: 0; -EINVAL if no object has the offset, or if the mapping is private or has another
+ * size than the object; or an error of vm_insert_page().
  */
 int iwt_mmap(struct ib_ucontext *uc, struct vm_area_struct *vma)
 {
-	/* this function also checks that the mapping is shared and has the right size */
+	/*
+	 * rdma_user_mmap_entry_get() also checks that the mapping is shared and has the right
+	 * size
+	 */
 	struct rdma_user_mmap_entry *entry = rdma_user_mmap_entry_get(uc, vma);
 	int ret;
 

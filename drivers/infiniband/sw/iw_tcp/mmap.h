@@ -14,8 +14,8 @@
  * @cred: credentials of the user whose locked memory includes @len; NULL if the process had
  *	CAP_IPC_LOCK
  * @node: entry in the list of kept rings, whose pages are still in use (mmap.c)
- * @looked: of a kept ring, number of bytes at the beginning to whose pages only the driver still
- *	has references; these pages are not checked again
+ * @looked: of a kept ring: only the driver has references to the pages of the first @looked
+ *	bytes; these pages are not checked again
  */
 struct iwt_mmap {
 	struct rdma_user_mmap_entry entry;

@@ -3,11 +3,11 @@
  * Memory regions.
  *
  * The upper 24 bits of an STag are the index of its region in a table, the lower 8 bits are a
- * key. A lookup compares all 32 bits. Both parts are random, so that a peer can't guess an STag
- * that was not advertised to the peer (RFC 5042 6.2). An engine holds the lock of the region for
- * reading while it copies bytes: as long as the engine holds the lock and the region is valid,
- * the engine may use the memory. A thread that invalidates or destroys the region takes the lock
- * for writing, and so waits for the engines.
+ * key. A lookup compares all 32 bits. In a new STag both parts are random, so that a peer can
+ * hardly guess an STag that was not advertised to the peer (RFC 5040 8.1.1, RFC 5042 6.1.1). An
+ * engine holds the lock of the region for reading while the engine copies bytes: as long as the
+ * engine holds the lock and the region is valid, the engine may use the memory. A thread that
+ * invalidates or destroys the region takes the lock for writing, and so waits for the engines.
  */
 #include "mr_priv.h"
 
@@ -26,7 +26,7 @@
 /* Maximum number of bytes that one fault of a stream requests. */
 #define FAULT_MAX	(256 << 10)
 
-/* Access flags that the device supports for regions. The optional flags are hints: ignored. */
+/* Access flags that all kinds of regions support. Those in IB_ACCESS_OPTIONAL are ignored. */
 #define ACCESS_KNOWN	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_OPTIONAL)
@@ -35,6 +35,8 @@
  * iwt_mr_rights() - translate access flags to rights
  * @access: enum ib_access_flags
  * @rights: set to enum iwt_rights flags
+ *
+ * Any context.
  *
  * Return: 0, -EOPNOTSUPP for flags that the device does not support, or -EINVAL if the flags
  * allow remote writes or atomic operations but no local writes.
@@ -96,10 +98,10 @@ int iwt_mr_take_stag(struct iwt_mr *mr, u32 *stag)
 
 /**
  * iwt_mr_drop_stag() - release an STag
- * @mr: region, which is invalid or has another STag now
+ * @mr: region or window, which is invalid or has another STag now
  * @stag: from iwt_mr_take_stag()
  *
- * May sleep.
+ * Process context, never sleeps.
  */
 void iwt_mr_drop_stag(struct iwt_mr *mr, u32 stag)
 {
@@ -120,8 +122,8 @@ void iwt_mr_set_stag(struct iwt_mr *mr, u32 stag)
 }
 
 /*
- * Return: the device's number of objects of the kind of @mr: regions or windows. This function
- * sets @max to the limit of that number.
+ * Return: the counter of the device's windows, if @mr is a window, else the counter of its
+ * regions. This function sets @max to the maximum of the counter.
  */
 static atomic_t *count_of(struct iwt_mr *mr, int *max)
 {
@@ -162,7 +164,7 @@ int iwt_mr_publish(struct iwt_mr *mr)
  * iwt_mr_retract() - undo iwt_mr_publish()
  * @mr: region or window, which is invalid and cannot become valid again
  *
- * May sleep.
+ * Process context, never sleeps.
  */
 void iwt_mr_retract(struct iwt_mr *mr)
 {
@@ -173,8 +175,10 @@ void iwt_mr_retract(struct iwt_mr *mr)
 }
 
 /**
- * iwt_mr_gfp() - GFP flags for the data structures of a region
+ * iwt_mr_gfp() - get the GFP flags for the data structures of a region
  * @pd: protection domain of the region
+ *
+ * Any context.
  *
  * Return: GFP_KERNEL_ACCOUNT, which charges the process, if the domain belongs to a process;
  * else GFP_KERNEL.
@@ -207,7 +211,7 @@ void iwt_mr_init(struct iwt_mr *mr, struct ib_pd *pd, enum iwt_mr_kind kind)
  *
  * May sleep.
  *
- * Return: the region, which is invalid and covers no memory; NULL if memory is missing.
+ * Return: the region, which is invalid and covers no memory; NULL if there is not enough memory.
  */
 struct iwt_mr *iwt_mr_alloc(struct ib_pd *pd, enum iwt_mr_kind kind)
 {
@@ -339,7 +343,8 @@ static inline void take_back(struct iwt_mr *mr)
  * Any context but hard interrupts.
  *
  * Return: the valid region or window whose index and key are those of @stag, locked for reading,
- * with bottom halves off; the caller unlocks it by iwt_mr_put(). NULL if there is no such region.
+ * with bottom halves off; the caller unlocks it by iwt_mr_put(). NULL if no valid region or
+ * window has this STag.
  */
 struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag)
 	__no_context_analysis
@@ -362,8 +367,8 @@ struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag)
 }
 
 /**
- * iwt_mr_put() - unlock a region
- * @mr: region from iwt_mr_get(), not NULL
+ * iwt_mr_put() - unlock a region or window
+ * @mr: region or window from iwt_mr_get(), not NULL
  */
 void iwt_mr_put(struct iwt_mr *mr)
 	__no_context_analysis
@@ -376,12 +381,14 @@ void iwt_mr_put(struct iwt_mr *mr)
 }
 
 /**
- * iwt_hold_change() - release the region of a hold, and hold another region
+ * iwt_hold_change() - release the region of a hold, and hold the region of an STag
  * @h: hold
  * @dev: device
- * @stag: STag or lkey of the other region
+ * @stag: STag or lkey
  *
- * Return: the other region, or NULL, as for iwt_mr_get().
+ * Any context but hard interrupts.
+ *
+ * Return: the region of @stag, or NULL, as iwt_mr_get().
  */
 struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
 			       u32 stag)
@@ -393,7 +400,7 @@ struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
 }
 
 /**
- * iwt_mr_find_piece() - as iwt_mr_piece(), but for any address in any kind of region
+ * iwt_mr_find_piece() - slow path of iwt_mr_piece()
  * @mr: region from iwt_mr_get()
  * @addr: tagged offset
  * @max: maximum number of bytes
@@ -401,6 +408,8 @@ struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
  * @hint: index of the extent where the search begins; set to the index of the extent that
  *	contains @addr
  * @write: the caller will write the bytes
+ *
+ * Bottom halves off, never sleeps.
  *
  * Return: address of the memory, or NULL: call iwt_mr_miss() for the reason.
  */
@@ -435,9 +444,12 @@ u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
  * @len: bytes that the stream needs from @addr on; access to these bytes has been checked
  * @write: the stream will write the bytes
  *
+ * Bottom halves off, never sleeps.
+ *
  * Return: %IWT_ACCESS_ABSENT if the pager will make the memory present and then resume the
- * stream; %IWT_ACCESS_BOUNDS if the region or the process has no such memory; %IWT_ACCESS_FAILED
- * if an earlier request for the same memory failed for another reason.
+ * stream; %IWT_ACCESS_BOUNDS if the region or the process has no such memory, or if the process
+ * has exited; %IWT_ACCESS_FAILED if the last request for the same memory failed for another
+ * reason.
  */
 enum iwt_access_verdict iwt_mr_miss(const struct iwt_mr *mr,
 				    struct iwt_fault *fault, u64 addr, u32 len,

@@ -127,9 +127,9 @@ enum iwt_access_verdict iwt_mr_miss(const struct iwt_mr *mr,
  * @hint: index of the extent of the last access
  * @fault: absent memory that this direction of the stream waits for
  *
- * The engine keeps the region for consecutive FPDUs that use the region. It releases the region
- * at the end of a step or a batch, and before it reports completions, because a consumer's
- * completion handler may call functions that lock the region.
+ * The engine keeps the region for consecutive FPDUs that use the region. The engine releases the
+ * region at the end of a step or a batch, before it locks another region, and before it calls a
+ * function that locks a region for writing, such as iwt_stag_invalidate().
  */
 struct iwt_hold {
 	struct iwt_mr *mr;
@@ -140,7 +140,10 @@ struct iwt_hold {
 struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
 			       u32 stag);
 
-/* Bottom halves off. Return: the region with the STag @stag, held in @h, or NULL. */
+/*
+ * Any context but hard interrupts. Return: the region with the STag @stag, which @h now holds, or
+ * NULL.
+ */
 static inline struct iwt_mr *iwt_hold_mr(struct iwt_hold *h,
 					 struct iwt_dev *dev, u32 stag)
 {
@@ -160,12 +163,14 @@ static inline void iwt_hold_drop(struct iwt_hold *h)
 /**
  * iwt_mr_piece() - find the kernel memory of a part of a region
  * @mr: region from iwt_mr_get()
- * @addr: tagged offset of the first byte; access to it has been checked
+ * @addr: tagged offset of the first byte; the caller has checked the access to this byte
  * @max: maximum number of bytes
  * @len: set to the number of contiguous bytes, at most @max
  * @hint: index of the extent of the last call, 0 for the first call; set to the index of the
  *	extent that contains @addr
  * @write: the caller will write the bytes
+ *
+ * Bottom halves off, never sleeps.
  *
  * Return: address of the memory, or NULL: call iwt_mr_miss() for the reason.
  */
@@ -201,7 +206,7 @@ static inline bool iwt_mr_has_pages(const struct iwt_mr *mr)
 struct iwt_mr *iwt_mr_get_for_change(struct iwt_dev *dev, u32 stag);
 void iwt_mr_put_changed(struct iwt_mr *mr);
 
-/* Translate the remote flags of enum ib_access_flags to rights. */
+/* Return: the rights (enum iwt_rights) of the remote flags in @access (enum ib_access_flags). */
 static inline u32 iwt_remote_rights(int access)
 {
 	u32 rights = 0;

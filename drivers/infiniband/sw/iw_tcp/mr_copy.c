@@ -49,7 +49,7 @@ void iwt_copy(u8 *to, const u8 *from, size_t len)
  * @len: bytes
  *
  * Programs poll on the last bytes of a Write. So the last 8 bytes are stored after all bytes
- * before them are visible.
+ * before them are visible. Any context.
  */
 void iwt_copy_out(u8 *to, const u8 *from, u32 len)
 {

@@ -5,7 +5,7 @@
  * The driver does no DMA, so a DMA mapping of the exporter is of no use: a DMA mapping contains
  * bus addresses, and pages that an importer must not touch. For CPU access the kernel has
  * dma_buf_vmap(): the exporter maps the whole buffer into the kernel's address space, and does
- * not move the buffer until dma_buf_vunmap(). If an exporter has no vmap operation, the CPU
+ * not move the buffer before dma_buf_vunmap(). If an exporter has no vmap operation, the CPU
  * cannot or must not access its memory (peer to peer memory of a device): the driver refuses such
  * a dma-buf.
  *
@@ -36,8 +36,8 @@ MODULE_IMPORT_NS("DMA_BUF");
  * @attach: dynamic attachment, or NULL if the exporter never moves the memory
  * @map: kernel mapping
  * @dir: direction of the CPU's accesses
- * @settled: the buffer is pinned, so an invalidation is a revocation; guarded by the lock of
- *	the reservation
+ * @settled: the buffer is pinned, so an invalidation is a revocation; guarded by the reservation
+ *	lock of @buf
  * @gone: called when the exporter revokes the memory, as in struct iwt_dmabuf_wish
  * @ctx: argument of @gone
  */
@@ -52,8 +52,9 @@ struct iwt_dmabuf {
 };
 
 /*
- * The exporter has locked the reservation. This function is also called if dma_buf_pin() moves
- * the buffer; then d->settled is false, and the memory is not revoked.
+ * Callback of the exporter, which holds the reservation lock of the dma-buf. The exporter also
+ * calls this function if dma_buf_pin() moves the buffer; then d->settled is false, and the memory
+ * is not revoked.
  */
 static void on_invalidate(struct dma_buf_attachment *attach)
 {
@@ -187,7 +188,7 @@ err_put:
 	return ERR_PTR(ret);
 }
 
-/* Was the dma-buf mapped for writing? */
+/* Did iwt_dmabuf_get() map the dma-buf for writing? Any context. */
 bool iwt_dmabuf_may_write(const struct iwt_dmabuf *d)
 {
 	return d->dir == DMA_BIDIRECTIONAL;

@@ -15,8 +15,8 @@ struct iwt_dmabuf;
  * @len: length in bytes, not 0
  * @write: the CPU will write to the memory
  * @gone: called when the exporter revokes the memory, perhaps more than once; after @gone has
- *	returned, nobody may access the memory any more. Process context; the reservation of the
- *	dma-buf is locked, so @gone must not wait for another dma-buf
+ *	returned, nobody may access the memory any more. Process context; the reservation lock of
+ *	the dma-buf is held, so @gone must not wait for another dma-buf
  * @ctx: argument of @gone
  */
 struct iwt_dmabuf_wish {
@@ -32,7 +32,7 @@ struct iwt_dmabuf_wish {
 
 struct iwt_dmabuf *iwt_dmabuf_get(struct device *dev,
 				  const struct iwt_dmabuf_wish *wish, u8 **va);
-/* Was the dma-buf mapped for writing? */
+/* Did iwt_dmabuf_get() map the dma-buf for writing? */
 bool iwt_dmabuf_may_write(const struct iwt_dmabuf *d);
 void iwt_dmabuf_put(struct iwt_dmabuf *d);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Lists of runs of kernel memory. No locks: the owner of a list locks it. */
+/*
+ * Lists of runs of kernel memory (struct iwt_extent). The functions take no locks: the caller
+ * holds the lock of the region that has the list, if others can access the list.
+ */
 #include "mr_extents.h"
 
 #include <linux/slab.h>
@@ -37,6 +40,8 @@ void iwt_extents_free(struct iwt_extents *e)
  * @va: address of the memory; memory that begins at the end of the last run extends that run
  * @len: length in bytes
  *
+ * Any context.
+ *
  * Return: 0, or -ENOMEM if the list is full.
  */
 int iwt_extents_add(struct iwt_extents *e, u8 *va, u64 len)
@@ -61,10 +66,12 @@ int iwt_extents_add(struct iwt_extents *e, u8 *va, u64 len)
  * iwt_extents_trim() - cut a list of whole pages to the bounds of a region
  * @e: list
  * @skip: number of bytes to cut off the front, all in the first run
- * @len: number of bytes to keep after these
+ * @len: number of bytes to keep after the skipped bytes
+ *
+ * Any context.
  *
  * Return: true; false if the first run has no more than @skip bytes, or if the list has fewer
- * than @skip + @len bytes.
+ * than @skip + @len bytes: then the list can't be used any more.
  */
 bool iwt_extents_trim(struct iwt_extents *e, u64 skip, u64 len)
 {
@@ -113,6 +120,8 @@ static u32 search(const struct iwt_extents *e, u64 off)
  * @e: list
  * @off: offset of the byte from the start of the list
  * @hint: index where the search begins, any number; set to the index of the run
+ *
+ * Any context.
  *
  * Return: true; false if no run contains the byte.
  */

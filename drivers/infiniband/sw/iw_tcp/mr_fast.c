@@ -12,7 +12,8 @@
  *
  * Process context, may sleep.
  *
- * Return: the region, invalid, or an error pointer.
+ * Return: the region, which is not valid yet, or an error pointer: -EINVAL if @max is 0 or
+ * exceeds %IWT_MAX_FR_PAGES, or -ENOMEM.
  */
 struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max, bool gaps)
 {
@@ -144,7 +145,8 @@ static u32 check_mr_invalidate(const struct iwt_mr *mr, u32 stag,
  * @party: PD, and stream if there is one, on whose behalf the region is invalidated
  * @remote: true if the peer invalidates the region, false if a consumer does
  *
- * Only regions for fast registration can be invalidated.
+ * Only regions for fast registration can be invalidated. The caller holds the lock of the region
+ * for writing.
  *
  * Return: IWT_OK; or, if @remote, the error for a Terminate (RFC 5040 4.8), otherwise
  * IWT_ERR_LOCAL.
@@ -160,7 +162,10 @@ u32 iwt_mr_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party
 	return err;
 }
 
-/* The memory that iwt_mr_map_sg() prepared becomes the memory of the region. */
+/*
+ * The memory that iwt_mr_map_sg() prepared becomes the memory of the region. Without new memory,
+ * the region keeps its memory.
+ */
 static void take_next(struct iwt_mr *mr)
 {
 	if (mr->next_ready) {

@@ -45,7 +45,7 @@ static atomic_t n_pagers;
 static DECLARE_WAIT_QUEUE_HEAD(pagers_gone);
 static struct workqueue_struct *free_wq;
 
-/* Copy of a stream's request: the stream may be freed while the worker resolves the request. */
+/* Copy of the request of a fault: the fault may be freed while the worker uses the copy. */
 struct request {
 	u64 va;
 	u32 len;
@@ -79,9 +79,9 @@ static bool next_request(struct iwt_pager_worker *w, struct request *r)
 }
 
 /*
- * Report the result of the request to its stream, and resume the stream, unless the stream has
- * cancelled the request. iwt_fault_cancel() takes the same lock, so the stream is not freed
- * meanwhile. @err: 0 or -errno.
+ * Store the result of the request in its fault, and resume the stream or the prefetch call,
+ * unless the fault was cancelled. iwt_fault_cancel() takes the same lock, so the fault is not
+ * freed meanwhile. @err: 0 or -errno.
  */
 static void answer(struct iwt_pager_worker *w, int err)
 {
@@ -100,7 +100,7 @@ static void answer(struct iwt_pager_worker *w, int err)
 	spin_unlock_bh(&p->lock);
 }
 
-/* Called with the address space of the process in use. Return: 0 or -errno. */
+/* The calling thread uses the address space of the process. Return: 0 or -errno. */
 static int resolve(struct iwt_odp *odp, const struct request *r)
 {
 	int err = iwt_odp_fill(odp, r->va, r->len, r->how);
@@ -142,7 +142,7 @@ static int resolve_for(struct iwt_pager *p, const struct request *r)
 }
 
 /**
- * iwt_pager_interrupt() - interrupt a worker, if it resolves a page fault
+ * iwt_pager_interrupt() - interrupt the page fault that a worker resolves, if any
  * @w: worker; the lock of its pager is held
  */
 void iwt_pager_interrupt(struct iwt_pager_worker *w)
@@ -153,7 +153,7 @@ void iwt_pager_interrupt(struct iwt_pager_worker *w)
 }
 
 /*
- * Interrupt the workers if nobody else uses the address space. Return: true if a worker is busy.
+ * Interrupt the workers if only workers use the address space. Return: true if a worker is busy.
  */
 static bool look_at_users(struct iwt_pager *p)
 {
@@ -163,7 +163,8 @@ static bool look_at_users(struct iwt_pager *p)
 	spin_lock_bh(&p->lock);
 	/*
 	 * p->users is incremented after mm_users, and decremented before mm_users. So p->users is
-	 * never too high, and "alone" is never true while others use the address space.
+	 * never too high, and "alone" is never true while another user of the address space
+	 * exists.
 	 */
 	alone = p->users && atomic_read(&p->mm->mm_users) <= p->users;
 	for (w = p->workers; w < p->workers + IWT_PAGER_WORKERS; w++) {
@@ -438,6 +439,8 @@ void iwt_pager_leave(struct iwt_pager *pager)
 /**
  * iwt_pager_odp() - get the table of the pages that are present
  * @pager: pager
+ *
+ * Any context.
  *
  * Return: the table, valid until iwt_pager_leave().
  */

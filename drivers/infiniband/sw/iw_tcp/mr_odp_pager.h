@@ -21,8 +21,8 @@ struct iwt_stream;
  * struct iwt_fault - absent memory that a direction of a stream, or a prefetch call, waits for
  * @waits: the direction, or the prefetch call, is waiting; cleared under the lock of the pager
  * @how: action for absent pages
- * @err: error of the last request; cleared by the next request, or when the memory is found
- *	present
+ * @err: error of the last request; cleared by the next request, by a cancellation, or when the
+ *	engine finds all memory of an FPDU
  * @pager: pager of the last request, with a reference, or NULL
  * @worker: worker that resolves the fault, NULL before a worker has dequeued the fault; guarded
  *	by the lock of the pager
@@ -31,10 +31,12 @@ struct iwt_stream;
  * @len: length in bytes
  * @around: number of bytes after the requested memory in which the pager also looks for present
  *	pages
- * @resume: called when the wait is over, with the lock of the pager held
+ * @resume: called with the lock of the pager held, when the wait is over, unless the fault was
+ *	cancelled
  * @stream: stream, or NULL for a prefetch call
  *
- * If no other lock is given, the lock of the stream guards the member.
+ * If no other lock is given, the lock of the stream guards the member. A prefetch call is the
+ * only user of its fault.
  */
 struct iwt_fault {
 	bool waits;

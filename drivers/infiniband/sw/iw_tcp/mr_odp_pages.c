@@ -291,7 +291,7 @@ void iwt_odp_use(struct iwt_odp *odp)
 	__release(&odp->lock);
 }
 
-/* End the use of pages of a table */
+/* End the use of pages of a table that iwt_odp_use() has begun. BH off, never sleeps. */
 void iwt_odp_leave(struct iwt_odp *odp)
 	__no_context_analysis
 {
@@ -346,7 +346,7 @@ u8 *iwt_odp_piece(struct iwt_odp *odp, u64 va, u32 max, u32 *len, bool write)
 	return (u8 *)xa_untag_pointer(page) + offset_in_page(va);
 }
 
-/* Is @odp a table of the address space @mm? */
+/* Is @odp a table of the address space @mm? Any context. */
 bool iwt_odp_is_of(const struct iwt_odp *odp, const struct mm_struct *mm)
 {
 	return odp->mm == mm;
@@ -457,8 +457,9 @@ static void give_back_pages(struct page **pages, int n)
 
 /*
  * Make one attempt to get pages and to enter them into the table. Return: number of pages from
- * @index on that the process has, or -errno. This function sets *@noted to false if the pages
- * were not entered, because one of them was invalidated meanwhile or the table has ended.
+ * @index on that are present now; 0 or -errno if there is no page. This function sets *@noted to
+ * false if the pages were not entered, because one of them was invalidated meanwhile or the table
+ * has ended.
  */
 static int try_pages(struct iwt_odp *odp, unsigned long index, int n,
 		     enum iwt_odp_how how, bool *noted)
@@ -508,8 +509,8 @@ static int fill_some(struct iwt_odp *odp, unsigned long index, int n,
  * @how: action for absent pages; with IWT_ODP_NO_FAULT the function stops at the first absent
  *	page
  *
- * If the process changes its memory meanwhile, pages may be absent afterwards. The caller is the
- * process, or a kernel thread that uses its address space. May sleep as long as a page fault
+ * If the process changes its memory meanwhile, pages may be absent afterwards. The caller is a
+ * kernel thread that uses the address space of the process. May sleep as long as a page fault
  * takes: the memory may be a file on a server, or the process may serve page faults itself.
  *
  * Return: 0; -EFAULT if the process has no such memory or the table has ended; -EINTR if the

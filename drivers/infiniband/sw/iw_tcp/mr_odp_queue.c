@@ -62,7 +62,7 @@ static struct iwt_pager_queue *make(void)
  *
  * May sleep.
  *
- * Return: the queue, or NULL if memory is missing.
+ * Return: the queue, or NULL if there is not enough memory.
  */
 struct iwt_pager_queue *iwt_pager_queue_get(void)
 {

@@ -5,8 +5,8 @@
  *
  * The pager resolves the page faults, as it does for streams. A page fault may never end, and the
  * device cannot be removed while a system call uses it. So the system call does not resolve page
- * faults itself: it waits for the pager, but stops waiting on a signal, or when the device is
- * being removed.
+ * faults itself: it waits for the pager, and the wait ends early if a signal arrives, or if the
+ * device is being removed.
  */
 #include "mr_priv.h"
 
@@ -92,7 +92,7 @@ static int prefetch_raise(struct prefetch *p, const struct ib_pd *pd,
 
 /*
  * Wait for the end of the request. Return: 0, the error of the request, -ERESTARTSYS on a signal,
- * or -EIO if the device is being removed.
+ * or -EIO if the device is being removed or moved.
  */
 static int await(struct prefetch *p)
 {
@@ -155,10 +155,10 @@ int iwt_mr_prefetch(struct iwt_dev *dev, const struct ib_pd *pd,
 }
 
 /**
- * iwt_mr_prefetch_end() - end all prefetch calls, and refuse new calls
- * @dev: device that is about to be removed
+ * iwt_mr_prefetch_end() - end the prefetch calls that wait, and refuse new calls
+ * @dev: device that is about to be removed, or to move to another network namespace
  *
- * May sleep.
+ * This function does not wait until the calls have returned. Process context, never sleeps.
  */
 void iwt_mr_prefetch_end(struct iwt_dev *dev)
 {
@@ -172,7 +172,12 @@ void iwt_mr_prefetch_end(struct iwt_dev *dev)
 	spin_unlock(&prefetches_lock);
 }
 
-/* Allow prefetch calls, after the creation of a device or its move to a namespace. May sleep. */
+/**
+ * iwt_mr_prefetch_begin() - allow prefetch calls
+ * @dev: device that is new, or has moved to another network namespace
+ *
+ * Process context, never sleeps.
+ */
 void iwt_mr_prefetch_begin(struct iwt_dev *dev)
 {
 	spin_lock(&prefetches_lock);

@@ -11,8 +11,8 @@
 
 /**
  * iwt_mem_piece() - find memory of one region
- * @at: only its actor, hold and rights are used; afterwards the hold holds the region, so the
- *	memory stays valid
+ * @at: only the members actor, hold and need are used; afterwards @at->hold holds the region, so
+ *	the memory stays valid
  * @stag: STag of the region
  * @addr: tagged offset
  * @piece: set to the address of the memory
@@ -109,7 +109,8 @@ enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *actor,
 
 /**
  * iwt_sgl_scatter() - copy linear memory to the memory of a list
- * @at: place; @at->need includes IWT_LOCAL_WRITE. This function moves the place over the bytes
+ * @at: place; @at->need includes IWT_LOCAL_WRITE. This function moves the place over the copied
+ *	bytes
  * @from: source
  * @len: number of bytes to copy
  * @left: @len plus the number of bytes of the same FPDU that later calls will copy. If memory is
@@ -141,8 +142,8 @@ enum iwt_access_verdict iwt_sgl_scatter(struct iwt_place *at, const u8 *from, u3
 }
 
 /*
- * Execute the operation by one CPU instruction, so that it is atomic also for programs on this
- * machine that access the word. Return: the old value.
+ * Execute the operation by the CPU's compare and swap instruction, so that the operation is also
+ * atomic with respect to programs on this machine that access the word. Return: the old value.
  */
 static u64 exchange(u64 *word, const struct iwt_atomic *a)
 {

@@ -18,7 +18,8 @@ struct iwt_hold;
 
 /*
  * PD and stream on whose behalf memory is accessed; @kernel: the consumer is a part of the
- * kernel. A copy stands for another stream, because the address of @party identifies the stream.
+ * kernel. The address of @party identifies the stream, so a copy of this structure does not have
+ * the stream's rights to windows of type 2.
  */
 struct iwt_actor {
 	struct iwt_dev *dev;

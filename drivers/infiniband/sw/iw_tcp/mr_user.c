@@ -128,7 +128,7 @@ struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 	return mr;
 }
 
-/* Fill in the attributes that do not change, from @mr. */
+/* Set the attributes in @c that the caller does not change to those of @mr. */
 static void complete_change(struct iwt_mr_change *c, const struct iwt_mr *mr)
 {
 	if (!(c->flags & IB_MR_REREG_TRANS)) {
@@ -167,10 +167,10 @@ static int check_odp(const struct iwt_mr_change *c)
 }
 
 /*
- * Pin the new memory, if the caller requested new memory. If the region becomes writable and its
+ * Pin the new memory, if the process requested new memory. If the region becomes writable and its
  * memory was pinned for reading only, pin the memory again: its pages may be shared with other
- * processes, and pinning for writing makes copies. Only the process that owns the memory can pin
- * the memory. Return: 0 or -errno; without new memory, @p stays empty.
+ * processes, and pinning for writing makes copies. Only the process that has the memory can pin
+ * it. Return: 0 or -errno; if no memory was pinned, @p stays empty.
  */
 static int pin_change(struct pinned *p, const struct iwt_mr_change *c,
 		      const struct iwt_mr *mr)
@@ -230,8 +230,9 @@ static int switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
  * @change: new attributes
  *
  * The region gets a new STag, like a new region: peers that know the old STag cannot use the new
- * memory or rights (RFC 5042 6.2). Work requests with the old STag fail. If this function returns
- * an error, the region does not change. Process context, may sleep. Waits for engines that copy.
+ * memory or rights (RFC 5042 6.2, 6.3). Work requests with the old STag fail. If this function
+ * returns an error, the region does not change. Process context, may sleep. Waits for engines
+ * that copy.
  *
  * Return: 0; an error of iwt_mr_create_user(); -EINVAL if the memory has to be pinned again, but
  * belongs to another process; -EOPNOTSUPP if the memory of a dma-buf or of an on-demand region

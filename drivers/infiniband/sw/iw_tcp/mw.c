@@ -6,8 +6,8 @@
  * binds the window by a work request, so rights are granted and withdrawn in order with its
  * other work requests. A window of type 1 can be used by all streams of its protection domain. A
  * window of type 2 can be used only by the stream that bound the window (RFC 5041 8.2), and the
- * end of the stream ends the binding. Verbs call this type 2B, because the domain is checked,
- * too.
+ * end of the stream ends the binding. Verbs call this type 2B, because the driver also checks the
+ * protection domain.
  *
  * For the engines a window is a region: it has bounds, a lock and an entry in the table of STags.
  * The window uses the extents of its region. The region counts its windows, and can be neither
@@ -15,8 +15,8 @@
  * the window's lock for writing. So no engine uses the memory through this window afterwards, and
  * the region may be destroyed.
  *
- * The locks of a region and of a window are never held together. dev->windows_lock nests inside
- * the lock of a window.
+ * No thread holds the locks of a region and of a window at the same time. dev->windows_lock nests
+ * inside the lock of a window.
  */
 #include "mw.h"
 
@@ -85,7 +85,7 @@ struct iwt_window *iwt_mw_create(struct ib_pd *pd, bool type2)
 	return win;
 }
 
-/* Return: the STag of a window that was never bound; a binding may change its key. */
+/* Return: the STag of a new window; a later binding may change its key. Any context. */
 u32 iwt_mw_stag(const struct iwt_window *win)
 {
 	return win->mr.ibmr.rkey;
@@ -264,8 +264,8 @@ u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
 }
 
 /*
- * As with a region, a consumer may invalidate a window that is not valid, and then the key is not
- * compared. A window of type 1 can't be invalidated. Return: IWT_OK or IWT_ERR_*.
+ * A consumer may invalidate a window that is not bound; then the key is not compared, as with a
+ * region. A window of type 1 can't be invalidated. Return: IWT_OK or IWT_ERR_*.
  */
 static u32 check_mw_invalidate(const struct iwt_window *win, u32 stag,
 			       const struct iwt_party *party, bool remote)
@@ -288,6 +288,8 @@ static u32 check_mw_invalidate(const struct iwt_window *win, u32 stag,
  * @party: PD, and stream if there is one, on whose behalf the window is invalidated; while a
  *	window of type 2 is bound, only the stream that bound the window may invalidate it
  * @remote: true if the peer invalidates the window, false if a consumer does
+ *
+ * Never sleeps; the caller holds the lock of the window for writing.
  *
  * Return: IWT_OK; or, if @remote, the error for a Terminate (RFC 5040 4.8), otherwise
  * IWT_ERR_LOCAL.
@@ -313,7 +315,7 @@ static struct iwt_window *first_of(struct iwt_dev *dev, struct list_head *list)
 }
 
 /**
- * iwt_mw_any() - does a stream have a bound window of type 2?
+ * iwt_mw_any() - check whether a stream has a bound window of type 2
  * @dev: device
  * @list: list of the bound windows of type 2 of the stream
  *

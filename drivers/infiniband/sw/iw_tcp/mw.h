@@ -14,7 +14,7 @@ struct iwt_window;
 /**
  * struct iwt_mw - the verbs object of a window
  * @ibmw: verbs object; RDMA core frees the object without an RCU grace period
- * @win: window, in memory of its own: engines may still look it up after @ibmw was freed
+ * @win: window, in separate memory: engines may still look up the window after @ibmw was freed
  */
 struct iwt_mw {
 	struct ib_mw ibmw;
