@@ -69,7 +69,10 @@ void iwt_qp_notify_cm(struct iwt_qp *qp, enum iwt_llp_event ev)
 		qp->llp->event(qp->llp_ctx, ev);
 }
 
-/* Return: the asynchronous event that reports the error @err (IWT_ERR_*) to the consumer. */
+/*
+ * Return: the asynchronous event that reports the error @err (IWT_ERR_*) to the consumer. Layers
+ * 0 and 1 are RDMAP and DDP (RFC 5040 4.8).
+ */
 static enum ib_event_type event_of(u32 err)
 {
 	if (IWT_ERR_LAYER(err) < 2 && IWT_ERR_ETYPE(err) == 1)
@@ -105,8 +108,8 @@ static void send_term(struct iwt_qp *qp, u32 err)
  * iwt_qp_flush_step() - complete up to IWT_FLUSH_STEP requests of each queue
  * @qp: queue pair that sends nothing any more; the lock of its stream is held
  *
- * A flush may complete thousands of requests, with bottom halves off. So it is split into
- * steps, each of which completes the oldest requests. No state is kept between two steps: the
+ * A flush may have to complete thousands of requests, with bottom halves off. So a flush consists
+ * of steps, each of which completes the oldest requests. No state is kept between two steps: the
  * indices of the rings show which requests are left. This function sets the flag
  * IWT_RING_NEED_WAKEUP before it reads the rings: either this step sees a later post, or the
  * poster rings the doorbell, which runs the next step.
@@ -178,8 +181,8 @@ static void seal_qp(struct iwt_qp *qp)
 }
 
 /*
- * The peer of a direct connection has left. Let posters ring the doorbell, which fails their
- * requests; the work item finds requests that were posted before.
+ * The peer of a direct connection has left. Set the flag by which posters ring the doorbell,
+ * which fails their requests; the work item fails requests that were posted before.
  */
 static void watch_posts(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
@@ -199,9 +202,9 @@ static void set_state(struct iwt_qp *qp, enum iwt_qp_state state)
 }
 
 /*
- * Only the queue pair knows which receives it has taken from a shared receive queue. When the
- * queue pair enters the state ERROR, all these receives are completed: report this to the
- * consumer. If the consumer is destroying the queue pair, no report is needed.
+ * The consumer can't know which receives a queue pair has taken from a shared receive queue. When
+ * the queue pair has entered the state ERROR, all these receives are completed: report this to
+ * the consumer. If the consumer is destroying the queue pair, no report is needed.
  */
 static void look_last_recv(struct iwt_qp *qp, enum iwt_qp_state was)
 	__must_hold(&qp->stream.lock)
@@ -225,12 +228,13 @@ static void look_last_recv(struct iwt_qp *qp, enum iwt_qp_state was)
  * 3. The flush begins before events are reported to the consumer. IB_EVENT_QP_LAST_WQE_REACHED
  *    promises that the queue pair has completed all receives that it has taken from the shared
  *    receive queue, and IB_EVENT_SQ_DRAINED that all requests of the send queue are done.
- * 4. The connection manager is requested last to close or to reset the connection. It only queues
- *    work, and handles several requests in the order that ep_take_bits() in cm_work.c defines.
+ * 4. The connection manager is requested last to close or to reset the connection. The connection
+ *    manager only queues work, and handles several requests in the order that ep_take_bits() in
+ *    cm_work.c defines.
  *
- * Any context.
+ * Any context in which the lock of the stream may be held: never sleeps.
  *
- * Return: 0, -EINVAL when the state does not allow the event (RFC 5040 6.2).
+ * Return: 0, or -EINVAL when the state does not allow the event (proto/qpfsm.c).
  */
 int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 {
@@ -276,7 +280,8 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 
 /**
  * iwt_qp_fail_posted() - fail the posted requests, because the peer can't be reached
- * @qp: queue pair that connects directly, without a connection; the lock of its stream is held
+ * @qp: queue pair that connects directly, and has no connection yet, or no peer any more; the
+ *	lock of its stream is held
  *
  * The first request completes with %IB_WC_RETRY_EXC_ERR, as with InfiniBand, and the others are
  * flushed.
@@ -308,7 +313,7 @@ bool iwt_qp_check_overrun(struct iwt_qp *qp)
 		return false;
 	st->sq.lost = false;
 	st->rq.lost = false;
-	/* a flush may lose completions, too; the stream has ended already */
+	/* a flush may lose completions, too, but then the stream has already ended */
 	if (qp->state == IWT_QP_TERMINATE || qp->state == IWT_QP_ERROR)
 		return false;
 	st->rx.bad.hdr_len = 0;
@@ -318,7 +323,9 @@ bool iwt_qp_check_overrun(struct iwt_qp *qp)
 
 /**
  * iwt_qp_setup() - initialise a queue pair, except its send and receive queues
- * @qp: queue pair, zeroed except for the fields that RDMA core has set
+ * @qp: queue pair, zeroed except for the fields that the caller and RDMA core have set
+ *
+ * Process context, never sleeps.
  */
 void iwt_qp_setup(struct iwt_qp *qp)
 	__context_unsafe(/* no other processor can access the queue pair yet */)

@@ -22,11 +22,12 @@
  *   rq->lock      kernel producer of the receive      any context, irqs off
  *                 queue
  *   srq.rq.lock   a shared receive queue: ring,       any context, irqs off,
- *                 consumer side, limit, size          inside stream->lock
+ *                 consumer side, limit, size, and     inside stream->lock
+ *                 the streams that wait
  *   mr->lock      validity and contents of a region   BH off, inside stream->lock;
  *                 or window                           only one at a time
- *   windows_lock  the list of type 2 windows of a     BH off, inside mr->lock
- *                 stream
+ *   windows_lock  the lists of type 2 windows of all  BH off, inside mr->lock
+ *                 streams of a device
  *   cq->lock      the ring of a completion queue      any context, irqs off,
  *                                                     inside stream->lock
  *   cq->resizing  only one resize of a completion     process context, outside of
@@ -86,13 +87,13 @@ struct iwt_qp_llp_ops {
  * struct iwt_qp - a queue pair
  * @ibqp: the verbs object
  * @stream: the RDMAP Stream, on which the engines run
- * @ref: references of the creator, of lookups, of queued flush work and of the attached
- *	connection
+ * @ref: references: one of the creator, and one for each lookup, for each endpoint, for the
+ *	attached connection and for queued flush work; iw_cm also takes references
  * @looked_up: number of references that iwt_get_qp() has taken for later calls of
  *	iwt_qp_add_ref(): such a call takes no reference, but decrements this number
  * @freed: completed when the last reference is dropped
  * @state: RDMAP state (proto/qpfsm.h); the lock of the stream guards this field and all
- *	fields below for which no other lock is given
+ *	fields below that change, and for which no other lock is given
  * @user: the rings are shared with userspace
  * @rights_stated: the consumer has set the rights; otherwise the default rights apply
  * @tell_drained: when the consumer requested SQD, it also requested IB_EVENT_SQ_DRAINED
@@ -100,9 +101,10 @@ struct iwt_qp_llp_ops {
  * @llp: callbacks to the connection manager while a connection is attached
  * @llp_ctx: argument of the callbacks
  * @eps: endpoints (struct iwt_ep) that have a reference; only the connection manager uses this
- *	list
- * @rc: the connection is a direct connection, whose requests complete as those of InfiniBand
- * @running: the engines run; a callback of TCP during this time only sets @again
+ *	list, with the lock of the endpoint table (cm_ep.c) held
+ * @rc: the connection is a direct connection; its requests complete as with InfiniBand
+ * @running: the engines run; a callback of TCP during this time only sets @again. The socket lock
+ *	guards both
  * @again: the transmit engine must run once more before the engines stop
  * @term_err: error that ended the stream, or IWT_OK
  * @destroyed: the consumer destroys the queue pair: IB_EVENT_QP_LAST_WQE_REACHED is not reported
@@ -111,15 +113,16 @@ struct iwt_qp_llp_ops {
  *	for the next step of a flush, or when TCP has released memory of work requests
  * @async: asynchronous events of the queue pair
  * @idle_state: state that verbs show while @state is IDLE: INIT or RTR, as the consumer last
- *	requested; with @direct also RTS, and verbs show this state in RTS and HALF, too
+ *	requested; with @direct also RTS, and verbs show this state in RTS, HALF and GONE, too
  * @modifying: held while a consumer modifies the queue pair
- * @direct: its direct connection (cm_direct.c), or NULL; changes only while @modifying is held
+ * @direct: direct connection of the queue pair (cm_direct.c), or NULL; changes only while
+ *	@modifying is held
  * @sqpoll: a worker that polls the send queue (wake_sqpoll.c)
  * @migrate: moves the engines off a processor that other threads need (wake_migrate.c)
  * @cqpoll: membership in the send and the receive completion queue (wake_cqpoll.c)
  * @maps: mappings of a user queue pair's rings: send, receive
  * @mem: ring memory of a kernel queue pair: send, receive
- * @memcg: memory control group of the process; memory of the queue pair is charged to it
+ * @memcg: memory control group of the process, to which memory of the queue pair is charged
  * @uid: user of the process
  * @cap: capabilities with which the queue pair was created; a query of the queue pair shows them
  */
@@ -163,7 +166,7 @@ struct iwt_qp {
 /**
  * struct iwt_qp_change - a change that a consumer requests
  * @mask: IB_QP_STATE, IB_QP_CUR_STATE, IB_QP_ACCESS_FLAGS and IB_QP_EN_SQD_ASYNC_NOTIFY: which of
- *	the fields below are valid
+ *	the other members are valid
  * @from: the state in which the consumer believes the queue pair to be
  * @to: the requested state
  * @rights: IWT_REMOTE_WRITE, IWT_REMOTE_READ, IWT_REMOTE_ATOMIC

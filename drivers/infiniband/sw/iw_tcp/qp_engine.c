@@ -2,9 +2,10 @@
 /*
  * The engines: callbacks of the socket run the receive and the transmit engine of a queue pair.
  *
- * One function runs both engines: engines(). The socket's callbacks call engines(); so do the
- * doorbell and others that run the engines, through the callback ->run. The results of the
- * engines, and the end of the stream, are passed as events to iwt_qp_do_step().
+ * One function runs both engines: engines(). All callbacks of the socket call engines(). TCP
+ * calls ->data_ready, ->write_space and ->state_change; sock_run.c calls ->run for doorbells and
+ * for other callers that want to run the engines. This file passes the results of the engines,
+ * and the end of the stream, as events to iwt_qp_do_step().
  */
 #include "qp_priv.h"
 
@@ -70,9 +71,9 @@ static void take_fin(struct iwt_qp *qp)
 }
 
 /*
- * In the states HALF and DRAIN, the stream ends when the remaining work is done. If a request
- * waits for a Response but the peer has sent FIN, the work has become impossible: the stream
- * ends, too.
+ * In the states HALF and DRAIN, the stream ends when the remaining work is done. The stream also
+ * ends if a request waits for a Response but the peer has sent FIN: the Response can't arrive any
+ * more.
  */
 static void look_drained(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
@@ -282,10 +283,10 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 }
 
 /*
- * If the last run of the receive engine has used up its budget, iwt_sock_run_bh() has queued a
- * work item, which receives the rest, once for all segments of this burst. So do not receive
- * here. A change of the TCP state is handled after all received bytes, so otherwise this function
- * also receives.
+ * The TCP state has changed, or data has arrived (qp_data_ready()). If the last run of the
+ * receive engine has used up its budget, iwt_sock_run_bh() has queued a work item, which receives
+ * the rest, once for all segments of this burst: so do not receive here. Otherwise receive,
+ * because a change of the TCP state is handled only after all bytes that have arrived.
  */
 static void qp_state_change(struct iwt_sock *s, void *ctx)
 {

@@ -12,9 +12,9 @@
  * iw_cm grants the rights to read and write when the connection is made. So before a connection,
  * "no rights" is not a request of the consumer; during a connection, it is.
  *
- * Before a connection, "read and write" does not mean that the consumer forbids atomic
- * operations: iw_cm sets these two rights and does not know atomic operations. Atomic operations
- * need a right of their region, too.
+ * Before a connection, the request "read and write" also grants atomic operations: iw_cm requests
+ * these two rights and does not know atomic operations. An atomic operation also needs the right
+ * of the region.
  */
 static void put_rights(struct iwt_qp *qp, u32 rights, bool was_idle)
 	__must_hold(&qp->stream.lock)
@@ -180,9 +180,9 @@ int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c)
 
 /**
  * iwt_qp_unreachable() - fail the posted requests of a queue pair that can't be connected
- * @qp: queue pair; nothing changes if it is not idle any more
+ * @qp: queue pair; nothing changes if its state is not IDLE any more
  *
- * Process context, no locks of the data path held.
+ * Process context, may sleep; no locks of the data path held.
  */
 void iwt_qp_unreachable(struct iwt_qp *qp)
 {
@@ -197,7 +197,7 @@ void iwt_qp_unreachable(struct iwt_qp *qp)
 
 /**
  * iwt_qp_verbs_state() - convert the state to the state of verbs
- * @qp: queue pair; qp->stream.lock is held
+ * @qp: queue pair; the lock of its stream is held
  *
  * Return: the state.
  */

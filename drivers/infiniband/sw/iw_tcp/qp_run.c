@@ -33,8 +33,8 @@ static bool flush_posted(struct iwt_qp *qp)
  * iwt_qp_flush_all() - complete all posted requests, if the queue pair sends nothing any more
  * @qp: queue pair
  *
- * Process context, no locks held. If a process keeps posting, the number of steps is bounded,
- * and a work item completes the rest.
+ * Process context, may sleep; no locks held. If a process posts further requests during the
+ * flush, the number of steps is bounded, and a work item completes the rest.
  */
 void iwt_qp_flush_all(struct iwt_qp *qp)
 {
@@ -52,7 +52,7 @@ void iwt_qp_flush_all(struct iwt_qp *qp)
 
 /*
  * Call @engine for the socket. Return: true; false, without a call, when the queue pair has no
- * socket, or when its state does not allow it to send.
+ * socket, or when the stream sends nothing any more.
  */
 static __always_inline bool run_engine(struct iwt_qp *qp,
 				       void (*engine)(struct iwt_sock *s))

@@ -43,7 +43,7 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 	smp_store_release(&st->sock, s);
 }
 
-/* Callback of tx_zc.c: TCP has released the oldest batch. Any context, any lock may be held. */
+/* Callback from tx_zc.c: TCP has released the oldest batch. Any context, any lock may be held. */
 static void on_released(void *ctx)
 {
 	iwt_qp_flush_later(ctx);
@@ -99,17 +99,16 @@ static void trace_connection(const struct iwt_qp *qp, const struct iwt_sock *s,
 }
 
 /**
- * iwt_qp_attach() - attach a connection after its startup: begin RDMA mode (RFC 5044 7.1)
+ * iwt_qp_attach() - attach a connection after its startup: begin RDMA mode (RFC 5040 6.1)
  * @qp: idle queue pair
- * @s: socket of the connection; the caller owns it and must not release it before
- *	iwt_qp_detach()
+ * @s: socket of the connection; the caller must not release the socket before iwt_qp_detach()
  * @terms: negotiated parameters
  * @initiator: this end sent the MPA Request
  * @llp: callbacks to the connection manager
  * @ctx: argument of the callbacks
  *
  * Bytes that have arrived already are processed before this function returns, or soon after.
- * The responder sends nothing before the initiator's first FPDU. May sleep.
+ * The responder sends nothing before the initiator's first FPDU (RFC 5044 7.1.2). May sleep.
  *
  * Return: 0, -EINVAL when the queue pair is not idle, -ENOMEM.
  */
@@ -206,8 +205,9 @@ bool iwt_qp_zc_in_flight(struct iwt_qp *qp)
  * iwt_qp_end() - end the stream of a queue pair that is being destroyed
  * @qp: queue pair that iwt_qp_find() can't find any more
  *
- * This function requests that the connection manager reset the connection. It unbinds the memory
- * windows, flushes the posted requests, and prevents further steps of a flush. May sleep.
+ * This function requests that the connection manager resets the connection. Then this function
+ * unbinds the memory windows, flushes the posted requests, and prevents further steps of a flush.
+ * May sleep.
  */
 void iwt_qp_end(struct iwt_qp *qp)
 {
@@ -228,8 +228,8 @@ void iwt_qp_end(struct iwt_qp *qp)
 }
 
 /*
- * Complete the requests that waited for TCP to release their memory: when the device is removed,
- * a process that polls still waits for these completions. May sleep.
+ * Complete the requests that have waited until TCP releases their memory: if the device is being
+ * removed, a process that polls still waits for these completions. May sleep.
  */
 static void flush_held(struct iwt_qp *qp)
 {

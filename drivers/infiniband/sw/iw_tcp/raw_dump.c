@@ -77,7 +77,7 @@ static void look_at_engines(const struct iwt_stream *st, struct iwt_raw_qp *raw)
  * @msg: netlink message
  * @ibqp: queue pair
  *
- * May sleep.
+ * Process context.
  *
  * Return: 0 or -EMSGSIZE.
  */
@@ -102,6 +102,8 @@ int iwt_raw_qp(struct sk_buff *msg, struct ib_qp *ibqp)
  * @msg: netlink message
  * @ibcq: completion queue
  *
+ * Process context.
+ *
  * Return: 0 or -EMSGSIZE.
  */
 int iwt_raw_cq(struct sk_buff *msg, struct ib_cq *ibcq)
@@ -122,6 +124,8 @@ int iwt_raw_cq(struct sk_buff *msg, struct ib_cq *ibcq)
  * iwt_raw_mr() - ib_device operation fill_res_mr_entry_raw
  * @msg: netlink message
  * @ibmr: region
+ *
+ * Process context.
  *
  * Return: 0 or -EMSGSIZE.
  */
@@ -145,6 +149,8 @@ int iwt_raw_mr(struct sk_buff *msg, struct ib_mr *ibmr)
  * iwt_raw_srq() - ib_device operation fill_res_srq_entry_raw
  * @msg: netlink message
  * @ibsrq: shared receive queue
+ *
+ * Process context.
  *
  * Return: 0 or -EMSGSIZE.
  */

@@ -4,7 +4,10 @@
 
 #include <linux/slab.h>
 
-/* After ORD was reached, no request begins before ORD / READQ_TOGETHER requests have finished. */
+/*
+ * After ORD was reached, no request begins before ORD / READQ_TOGETHER requests have finished:
+ * see iwt_readq_out_ready().
+ */
 #define READQ_TOGETHER	4
 
 /**
@@ -32,7 +35,7 @@ int iwt_readq_alloc(struct iwt_readq *q, u16 ord, u16 ird, gfp_t gfp)
 	return 0;
 }
 
-/* Free the memory of a queue */
+/* Free the memory of a queue, and zero the queue. @q: queue, which may be all zeroes. */
 void iwt_readq_free(struct iwt_readq *q)
 {
 	kfree(q->out);
@@ -54,7 +57,9 @@ static struct iwt_read_out *add_out(struct iwt_readq *q, u32 msn)
  * @q: queue; the lock of the stream is held
  * @msn: MSN of the Request in the untagged queue 1
  *
- * Return: the entry to fill, with ->rtr set, or NULL when ORD is reached.
+ * Such Reads may use the reserved entries.
+ *
+ * Return: the entry to fill, with ->rtr set, or NULL when no entry is free.
  */
 struct iwt_read_out *iwt_readq_start_own(struct iwt_readq *q, u32 msn)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Outstanding RDMA Reads and atomic operations: requests of this end, which wait for their
- * Responses (bounded by ORD), and requests of the peer, which wait to be answered (bounded by
- * IRD). Reads and atomic operations share the limits and keep their common order (RFC 5040 5.2,
- * 6.1, RFC 7306 5.2).
+ * Responses (at most ORD), and requests of the peer, which this end has not answered (at most
+ * IRD). Reads and atomic operations share these limits, and are answered in the order of the
+ * requests (RFC 5040 5.5 and 6.1, RFC 7306 5.2).
  */
 #ifndef IWT_READQ_H
 #define IWT_READQ_H
@@ -21,12 +21,12 @@
 struct iwt_read_out {
 	struct iwt_sge sink;	/* addr and lkey are the sink TO and STag */
 	u32 got;		/* bytes placed so far */
-	u32 sq_idx;		/* index of its work request, for iwt_sq_done() */
+	u32 sq_idx;		/* index of the work request, for iwt_sq_done(); see @confirm */
 	u32 msn;		/* MSN of the Request; also the identifier in an Atomic Request */
 	u32 inval;		/* if has_inval: STag to invalidate after the Response */
 	bool has_inval;
-	bool rtr;		/* ready-to-receive message, or @confirm: has no work request */
-	bool confirm;		/* its Response confirms the work requests before @sq_idx */
+	bool rtr;		/* has no work request: a ready-to-receive message, or @confirm */
+	bool confirm;		/* the Response confirms all work requests before @sq_idx */
 	bool atomic;
 };
 
@@ -81,7 +81,7 @@ bool iwt_readq_answer(struct iwt_readq *q, struct iwt_read_in *r);
 void iwt_readq_put_back(struct iwt_readq *q);
 void iwt_readq_clear(struct iwt_readq *q);
 
-/* Return: the request whose Response must arrive after @n others, or NULL if there is none. */
+/* Return: the request that the peer answers after @n other requests, or NULL if there is none. */
 static inline struct iwt_read_out *iwt_readq_nth(struct iwt_readq *q, u16 n)
 {
 	return n < q->out_n ? &q->out[(q->out_head + n) % q->out_max] : NULL;

@@ -190,7 +190,7 @@ static int put_qp(struct sk_buff *msg, const struct qp_now *now, bool names)
  *
  * The attributes of a connection are included only if there is a connection. The numbers of sent
  * and received bytes are those of the present connection or, if there is none, of the last
- * connection. May sleep.
+ * connection. Process context.
  *
  * Return: 0 or -EMSGSIZE.
  */
@@ -207,6 +207,8 @@ int iwt_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
  * iwt_fill_res_cq() - ib_device operation fill_res_cq_entry
  * @msg: netlink message
  * @ibcq: completion queue
+ *
+ * Process context.
  *
  * Return: 0 or -EMSGSIZE.
  */
@@ -244,6 +246,8 @@ static const char * const mr_kinds[] = {
  * @msg: netlink message
  * @ibmr: region
  *
+ * Process context.
+ *
  * Return: 0 or -EMSGSIZE.
  */
 int iwt_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
@@ -274,6 +278,8 @@ int iwt_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
  * iwt_fill_res_srq() - ib_device operation fill_res_srq_entry
  * @msg: netlink message
  * @ibsrq: shared receive queue
+ *
+ * Process context.
  *
  * Return: 0 or -EMSGSIZE.
  */

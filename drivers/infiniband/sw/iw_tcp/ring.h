@@ -20,7 +20,8 @@
  * @mask: number of entries minus one
  * @stride: size of an entry in bytes
  *
- * The files verbs_*.c allocate and free the memory of the ring.
+ * The files verbs_*.c allocate and free the memory of the ring. After a resize of a completion
+ * queue, its entries may be in separate memory (cq_resize.c).
  */
 struct iwt_ring {
 	struct iwt_ring_ctl *ctl;
@@ -98,11 +99,11 @@ static inline void iwt_ring_set_cons(struct iwt_ring *r, u32 idx)
 }
 
 /*
- * For the consumer of the ring, before it stops reading the ring. The producer stores prod,
- * executes a full barrier and reads the flag. The consumer sets the flag, executes a full barrier
- * and reads prod. At least one side sees the store of the other side, so no entry is missed
- * (wake_doorbell.c describes the whole protocol). Return: true if the ring has no entry at index
- * @cons, so that the consumer may stop.
+ * The consumer of the ring calls this function before it stops reading the ring. The producer
+ * stores prod, executes a full barrier and reads the flag. The consumer sets the flag, executes a
+ * full barrier and reads prod. At least one side sees the store of the other side, so no entry is
+ * missed (wake_doorbell.c describes the whole protocol). Return: true if the ring has no entry at
+ * the index @cons, so that the consumer may stop.
  */
 static inline bool iwt_ring_sleep(struct iwt_ring *r, u32 cons)
 {
@@ -131,7 +132,7 @@ static inline bool iwt_ring_needs_wakeup(const struct iwt_ring *r)
 	return iwt_ring_asleep(r);
 }
 
-/* Value for a receive, in tracepoints that have an enum iwt_wr_opcode for other requests. */
+/* The opcode of a receive in tracepoints; other requests have an enum iwt_wr_opcode. */
 #define IWT_TRACE_RECV	255
 
 #endif

@@ -9,7 +9,7 @@
 #include "stats_errors.h"
 #include "trace.h"
 
-/* Size of a ring entry. @max_sge: elements that must fit. Return: bytes, a multiple of 32. */
+/* Return: size of a ring entry in bytes, a multiple of 32. @max_sge: elements that must fit. */
 u32 iwt_rq_stride(u32 max_sge)
 {
 	return ALIGN(sizeof(struct iwt_recv_wqe) +
@@ -22,6 +22,8 @@ u32 iwt_rq_stride(u32 max_sge)
  * @mem: ring memory of iwt_ring_bytes() bytes, zeroed; NULL without a ring
  * @entries: number of entries, a power of two; 0 without a ring
  * @max_sge: elements that must fit into an entry
+ *
+ * Never sleeps.
  */
 void iwt_rq_set_ring(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge)
 {
@@ -58,7 +60,7 @@ int iwt_rq_init(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge,
 
 /**
  * iwt_rq_free() - release the memory that iwt_rq_init() allocated, if any
- * @rq: queue; the caller owns its ring memory
+ * @rq: queue; the caller has to free the ring memory
  */
 void iwt_rq_free(struct iwt_rq *rq)
 {

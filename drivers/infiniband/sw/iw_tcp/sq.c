@@ -12,7 +12,7 @@
 #include "trace.h"
 #include "tx_zc.h"
 
-/* Bytes of an atomic operation's body in a ring. */
+/* Return: size of the body of an atomic operation in a ring, in bytes. */
 static u32 atomic_bytes(bool user)
 {
 	return user ? IWT_ATOMIC_BODY_USER : sizeof(struct iwt_atomic_body);
@@ -67,7 +67,7 @@ int iwt_sq_init(struct iwt_sq *sq, void *mem, u32 entries, u32 stride,
 
 /**
  * iwt_sq_free() - release the memory that iwt_sq_init() allocated, if any
- * @sq: queue; the caller owns its ring memory
+ * @sq: queue; the caller has to free the ring memory
  */
 void iwt_sq_free(struct iwt_sq *sq)
 {
@@ -126,7 +126,7 @@ static bool sq_corrupt(const struct iwt_sq *sq, u32 prod)
 
 /*
  * Does this queue support the operation? The switch has no default, so that the compiler reports
- * a missing case.
+ * an operation without a case.
  */
 static bool may_start(const struct iwt_sq *sq, enum iwt_wr_opcode opcode)
 {
@@ -202,7 +202,7 @@ int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 	iwt_ring_read(wqe->data, from + sizeof(wqe->h), body);
 	len = wqe_len(wqe);
 	e->len = len;
-	if (len > U32_MAX) {	/* RFC 5040 4.4 */
+	if (len > U32_MAX) {	/* RFC 5041 5.2 */
 		iwt_sq_done(sq, *idx, IB_WC_LOC_LEN_ERR);
 		return -EINVAL;
 	}
@@ -210,7 +210,7 @@ int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 }
 
 /**
- * iwt_sq_seal() - start no work request that is posted from now on
+ * iwt_sq_seal() - do not start work requests that are posted from now on
  * @sq: queue; the lock of the stream is held
  */
 void iwt_sq_seal(struct iwt_sq *sq)
@@ -319,7 +319,7 @@ bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 	return end != sq->cons && may_retire(sq, iwt_sq_entry(sq, end), released);
 }
 
-/* Return: the status of the next request that a flush fails. */
+/* Return: the status for the next request that a flush fails: once sq->blame, if that is set. */
 static enum ib_wc_status flush_status(struct iwt_sq *sq)
 {
 	enum ib_wc_status status = sq->blame ?: IB_WC_WR_FLUSH_ERR;
@@ -342,7 +342,7 @@ void iwt_sq_fail(struct iwt_sq *sq, u32 unsent)
 	bool failed = false;
 	u32 i;
 
-	/* after a failed request every request fails, even if it may have been sent */
+	/* all requests after a failed request fail, even those that may have been sent */
 	for (i = sq->retire; i != sq->cons; i++) {
 		struct iwt_sq_entry *e = iwt_sq_entry(sq, i);
 
@@ -386,7 +386,7 @@ bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 		};
 		WRITE_ONCE(sq->cons, sq->cons + 1);
 	}
-	/* requests that are posted from now on are not to blame */
+	/* sq->blame does not apply to requests that are posted from now on */
 	sq->blame = IB_WC_SUCCESS;
 	return iwt_sq_retire(sq, qp, max) || sq->cons != prod;
 }

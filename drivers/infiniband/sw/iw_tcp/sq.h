@@ -52,7 +52,7 @@ struct iwt_sq_entry {
 /**
  * struct iwt_sq - send queue
  * @ring: shared ring
- * @lock: taken by a kernel consumer to post
+ * @lock: held while a kernel consumer posts
  * @cq: completion queue of the requests
  * @zc: zero copy batches of the queue pair, or NULL
  * @entries: state of each work request, one for each entry of the ring
@@ -63,17 +63,18 @@ struct iwt_sq_entry {
  * @sge_max: maximum number of elements of a list
  * @end: with @sealed: index of the first work request that must not start
  * @user: a process maps the ring
- * @sealed: the stream is closing: requests posted later fail
+ * @sealed: the stream is closing: requests from @end on fail
  * @sig_all: every work request is signalled
  * @confirm: a Send or Write is finished only when the peer has confirmed its message
- * @confirmed: with @confirm: index of the first request that the peer has not confirmed, as far
- *	as requests with a message are concerned
- * @blame: status of the first request that the next flush fails; %IB_WC_SUCCESS: as all others
+ * @confirmed: with @confirm: the peer has confirmed the messages of all requests before this
+ *	index; requests without a message need no confirmation
+ * @blame: status of the first request that the next flush fails; with %IB_WC_SUCCESS, this
+ *	request also gets %IB_WC_WR_FLUSH_ERR
  * @lost: a completion was lost, because @cq is full; iwt_qp_check_overrun() then ends the stream
  *
- * The lock of the stream guards @cons, @retire, @zc, @confirm, @confirmed, @blame, @lost and
- * @entries. The files wake_*.c read @cons and @retire without the lock, and may see outdated
- * values.
+ * The lock of the stream guards @cons, @retire, @end, @sealed, @zc, @confirm, @confirmed, @blame,
+ * @lost and @entries. The files wake_*.c read @cons and @retire without the lock, and may see
+ * outdated values.
  */
 struct iwt_sq {
 	struct iwt_ring ring;
@@ -118,8 +119,9 @@ bool iwt_sq_find_write(struct iwt_sq *sq, u32 rkey, u64 to, u32 *idx);
 bool iwt_sq_find_send(struct iwt_sq *sq, u32 behind, u32 back, u32 *idx);
 
 /*
- * The next flush fails the oldest request that has no status yet with @status instead of
- * %IB_WC_WR_FLUSH_ERR. This may be a request that is only posted. The lock of the stream is held.
+ * Set the status with which the next flush fails the oldest request that has no status yet; the
+ * default is %IB_WC_WR_FLUSH_ERR. The request may be posted but not started. The lock of the
+ * stream is held.
  */
 static inline void iwt_sq_blame(struct iwt_sq *sq, enum ib_wc_status status)
 {
@@ -155,7 +157,7 @@ static inline bool iwt_wr_is_answered(u8 opcode)
 	return iwt_wr_is_read(opcode) || iwt_wr_is_atomic(opcode);
 }
 
-/* Is the queue empty, so that no work request waits to start and none is in progress? */
+/* Is the queue empty: does no work request wait to start, and is none in progress? */
 static inline bool iwt_sq_idle(const struct iwt_sq *sq)
 {
 	return sq->retire == (sq->sealed ? sq->end :

@@ -24,10 +24,10 @@ void iwt_sq_begin(struct iwt_sq *sq, bool confirm)
 /**
  * iwt_sq_confirm() - the peer has placed the messages of all requests before an index
  * @sq: queue with @sq->confirm; the lock of the stream is held
- * @end: the index; the messages of all requests before it are framed
+ * @end: the index; the messages of all requests before @end are framed
  *
- * Reads and atomic operations are finished by their Responses. But their Responses arrive before
- * this confirmation, so this function need not look at them.
+ * This function marks the confirmed Sends and Writes as finished. It ignores Reads and atomic
+ * operations: their Responses, which finish them, have arrived before this confirmation.
  */
 void iwt_sq_confirm(struct iwt_sq *sq, u32 end)
 {
@@ -47,9 +47,9 @@ void iwt_sq_confirm(struct iwt_sq *sq, u32 end)
 /**
  * iwt_sq_find_send() - find a started request by the position of its message among the Sends
  * @sq: queue; the lock of the stream is held
- * @behind: index after the last request of which the Send or Immediate Data has begun
- * @back: how many Sends before that; the last one is 1
- * @idx: set to the index
+ * @behind: index after the last request whose message has begun
+ * @back: position of the Send or Immediate Data, counted backwards from @behind: 1 is the last
+ * @idx: set to the index of the request
  *
  * Return: true if there is such a request that has not completed.
  */
@@ -75,7 +75,7 @@ bool iwt_sq_find_send(struct iwt_sq *sq, u32 behind, u32 back, u32 *idx)
  * @sq: queue; the lock of the stream is held
  * @rkey: STag of the memory
  * @to: tagged offset within the memory that was written
- * @idx: set to the index
+ * @idx: set to the index of the request
  *
  * The address of the Write is read from the ring again: if a process has changed the ring, only
  * the statuses of its own requests are wrong.

@@ -82,7 +82,7 @@ static void put_sges(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
 	w->num_sge = wr->num_sge;
 }
 
-/* put_sges() has written the single element; write the operands after this element. */
+/* Write the operands after the single element of the list, which put_sges() has written. */
 static void put_atomic(const struct ib_atomic_wr *wr, struct iwt_send_wqe *w)
 {
 	struct iwt_atomic_body *b = (struct iwt_atomic_body *)(w + 1);
@@ -119,8 +119,8 @@ static void put_special(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
 		w->remote_addr = rdma_wr(wr)->remote_addr;
 		w->rkey = rdma_wr(wr)->rkey;
 		/*
-		 * READ_WITH_INV invalidates its own sink. Take the STag to invalidate from the
-		 * list element: rdma_rw increments the key only there.
+		 * READ_WITH_INV invalidates the STag of its own sink. Use the STag in the list
+		 * element: when rdma_rw changes the key, it does not update ex.invalidate_rkey.
 		 */
 		w->ex = wr->num_sge > 0 ? wr->sg_list[0].lkey : 0;
 		break;

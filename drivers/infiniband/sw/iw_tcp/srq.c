@@ -23,14 +23,14 @@
 
 /* Maximum number of receives that a resize copies while interrupts are off. */
 #define MOVE_STEP	256
-/* Maximum number of streams that are woken while interrupts are off; they wake the others. */
+/* Maximum number of streams that are woken while interrupts are off; these wake the others. */
 #define WAKE_STEP	32
 /* How often @timer looks for posts of a process that does not ring the doorbell. */
 #define LOOK_NS		(4 * NSEC_PER_MSEC)
 
 /*
- * Report an event. A process can set the limit of an empty queue at no cost, and each time this
- * raises an event at once. If the process did not read its events, they would fill memory. So if
+ * Report an event. A process can set the limit of an empty queue again and again, and each call
+ * raises an event at once. If the process does not read its events, they could fill memory. So if
  * an event of the queue is still unread, this function does not report a limit event: the process
  * will learn the same from the unread event.
  */
@@ -127,6 +127,8 @@ static enum hrtimer_restart look_for_posts(struct hrtimer *timer)
  * @mem: ring memory of iwt_ring_bytes() bytes, zeroed
  * @entries: number of entries, a power of two
  * @max_sge: elements that must fit into an entry
+ *
+ * Never sleeps.
  */
 void iwt_srq_setup(struct iwt_srq *srq, void *mem, u32 entries, u32 max_sge)
 {
@@ -233,9 +235,9 @@ static bool has_one_for(const struct iwt_srq *srq, const struct iwt_srq_waiter *
 }
 
 /*
- * No receive is left for the stream: let it wait. Posters ring the doorbell from now on, unless a
- * receive was posted before they could know. Return: false if such a receive is left for the
- * stream.
+ * No receive was left for the stream. Set the flag by which posters ring the doorbell, and look
+ * for a receive that was posted before. Return: true if the stream waits now; false if a receive
+ * is left for the stream.
  */
 static bool wait_for_one(struct iwt_srq *srq, struct iwt_srq_waiter *w)
 {
@@ -244,7 +246,10 @@ static bool wait_for_one(struct iwt_srq *srq, struct iwt_srq_waiter *w)
 		return false;
 	if (!srq->rings && list_empty(&srq->waiting))
 		start_timer(srq);
-	/* only if the process has changed the index back, or another stream does not wait */
+	/*
+	 * a woken stream finds no receive only if the process has moved the producer index back,
+	 * or if a stream that never waits has taken the receive by iwt_srq_next()
+	 */
 	if (w->wait == IWT_SRQ_WOKEN)
 		list_add(&w->node, &srq->waiting);
 	else if (w->wait == IWT_SRQ_AWAY)
@@ -253,7 +258,10 @@ static bool wait_for_one(struct iwt_srq *srq, struct iwt_srq_waiter *w)
 	return true;
 }
 
-/* Take the stream from the list, if it waits; a receive that was left for it is free again. */
+/*
+ * Remove the stream from the list, if the stream waits. A receive that was left for the stream
+ * can wake another stream.
+ */
 static void go_away(struct iwt_srq *srq, struct iwt_srq_waiter *w)
 {
 	if (w->wait == IWT_SRQ_WAITS)

@@ -18,7 +18,7 @@ struct iwt_mmap;
 enum iwt_srq_wait {
 	IWT_SRQ_AWAY,		/* does not wait */
 	IWT_SRQ_WAITS,		/* is in the list of the queue */
-	IWT_SRQ_WOKEN,		/* was woken; a receive is left for it */
+	IWT_SRQ_WOKEN,		/* was woken; a receive is left for this stream */
 };
 
 /**
@@ -26,7 +26,7 @@ enum iwt_srq_wait {
  * @node: entry in iwt_srq.waiting, with %IWT_SRQ_WAITS
  * @wait: progress; rq.lock guards @node and @wait, but a stream may read its own @wait without
  *	the lock, and only the stream changes %IWT_SRQ_AWAY
- * @wake: runs the stream; called with rq.lock held
+ * @wake: runs the engines of the stream; called with rq.lock held
  */
 struct iwt_srq_waiter {
 	struct list_head node;
@@ -83,7 +83,7 @@ static inline struct iwt_srq *to_iwt_srq(struct ib_srq *srq)
 	return container_of(srq, struct iwt_srq, ibsrq);
 }
 
-/* Has a stream still to wait for a receive? @w: waiter of the stream; its lock is held. */
+/* Is the stream still waiting for a receive? @w: waiter of the stream, whose lock is held. */
 static inline bool iwt_srq_is_waiting(const struct iwt_srq_waiter *w)
 {
 	return READ_ONCE(w->wait) == IWT_SRQ_WAITS;

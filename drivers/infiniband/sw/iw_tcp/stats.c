@@ -70,7 +70,7 @@ static const struct rdma_stat_desc descs[IWT_G_END] = {
 	[IWT_G_MEM_TXBUF].name	= "mem_txbuf",
 };
 
-/* Add to a counter of a device. Any context. */
+/* Add @n to a counter of a device. Any context. */
 void iwt_count_add(struct iwt_dev *dev, enum iwt_counter c, u64 n)
 {
 	this_cpu_add(dev->stats->c[c], n);
@@ -93,7 +93,9 @@ int iwt_stats_init(struct iwt_dev *dev)
 
 /**
  * iwt_stats_free() - free the counters of a device
- * @dev: device, whose counters no other context uses any more
+ * @dev: device, whose counters nobody uses any more
+ *
+ * Process context.
  */
 void iwt_stats_free(struct iwt_dev *dev)
 {
@@ -123,9 +125,11 @@ u64 iwt_stats_sum(struct iwt_stats __percpu *stats, enum iwt_counter c)
 }
 
 /**
- * iwt_stats_alloc() - allocate the structure by which RDMA core shows counters; may sleep
+ * iwt_stats_alloc() - allocate the structure by which RDMA core shows counters
  *
- * Return: the structure, or NULL if memory is missing.
+ * May sleep.
+ *
+ * Return: the structure, or NULL if there is not enough memory.
  */
 struct rdma_hw_stats *iwt_stats_alloc(void)
 {
@@ -143,7 +147,9 @@ struct rdma_hw_stats *iwt_stats_alloc(void)
  * @ibdev: device
  * @port: 1
  *
- * Return: the structure, or NULL if memory is missing.
+ * May sleep.
+ *
+ * Return: the structure, or NULL if there is not enough memory.
  */
 struct rdma_hw_stats *iwt_stats_alloc_hw(struct ib_device *ibdev, u32 port)
 {
@@ -151,8 +157,8 @@ struct rdma_hw_stats *iwt_stats_alloc_hw(struct ib_device *ibdev, u32 port)
 }
 
 /*
- * Get the gauges. mem_partial_fpdu and mem_txbuf are the memory of all devices together, and are
- * the same for each device.
+ * Get the gauges. mem_partial_fpdu and mem_txbuf count the memory of all devices together, so
+ * they are the same for each device.
  */
 static void get_gauges(struct iwt_dev *dev, u64 *value)
 {
@@ -170,8 +176,8 @@ static void get_gauges(struct iwt_dev *dev, u64 *value)
  * @port: 1
  * @index: requested counter; ignored
  *
- * RDMA core then adds the sets of counters to which queue pairs are bound (stats_qp.c). May
- * sleep.
+ * RDMA core then adds the sets of counters to which queue pairs are bound (stats_qp.c). Any
+ * context.
  *
  * Return: number of counters, or -EINVAL for another port.
  */

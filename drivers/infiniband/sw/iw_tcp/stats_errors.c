@@ -101,7 +101,7 @@ int iwt_causes_init(struct iwt_dev *dev)
 	return dev->causes ? 0 : -ENOMEM;
 }
 
-/* Free the counters of a device. @dev: device whose counters no other context uses any more. */
+/* Free the counters of a device. @dev: device whose counters nobody uses any more. */
 void iwt_causes_free(struct iwt_dev *dev)
 {
 	kfree(dev->causes);
@@ -150,7 +150,7 @@ void iwt_cause_wr(const struct ib_qp *qp, u64 wr_id, u8 opcode, u8 status)
 	trace_iwt_wr_error(qp, wr_id, opcode, status);
 }
 
-/* ib_device operation alloc_hw_device_stats. Return: the structure; NULL if memory is missing. */
+/* ib_device operation alloc_hw_device_stats. May sleep. Return: the structure, or NULL. */
 struct rdma_hw_stats *iwt_causes_alloc_hw(struct ib_device *ibdev)
 {
 	return rdma_alloc_hw_stats_struct(descs, CAUSES,
@@ -161,12 +161,12 @@ struct rdma_hw_stats *iwt_causes_alloc_hw(struct ib_device *ibdev)
  * iwt_causes_get_hw() - ib_device operation get_hw_stats
  * @ibdev: device
  * @stats: all counters are filled in
- * @port: 0 for the counters of the device; the counters of the port are in stats.c
+ * @port: 0 for the counters of the device; 1 for the counters of the port (stats.c)
  * @index: requested counter; ignored
  *
- * May sleep.
+ * Any context.
  *
- * Return: number of counters, or -EINVAL.
+ * Return: number of counters, or -EINVAL for another port.
  */
 int iwt_causes_get_hw(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		      u32 port, int index)

@@ -4,7 +4,8 @@
  * /sys/class/infiniband/DEVICE/ports/1/counters: octets and packets of the port, and its errors.
  *
  * RDMA core makes the directory for each device that has the operation process_mad, and gets the
- * values by requests of the class of performance management (InfiniBand specification, 16.1).
+ * values by management datagrams (MADs): requests of the class of performance management
+ * (InfiniBand specification, 16.1).
  * Only RDMA core makes such requests: the port does not have RDMA_CORE_CAP_IB_MAD, and so no
  * queue pair to which a peer or a process could send a request.
  */
@@ -19,7 +20,7 @@
 #include "dev.h"
 #include "stats_qp.h"
 
-/* The version of the class, and of the format of MADs */
+/* Version of the class of performance management, and version of the format of MADs. */
 #define PMA_VERSION	1
 /* PortXmitData and PortRcvData count units of four octets. */
 #define OCTETS_PER_UNIT	4
@@ -50,7 +51,7 @@ const struct attribute_group iwt_port_device_group = {
 	.attrs = device_attrs,
 };
 
-/* Counters of up to 32 bits stop at their maximum. */
+/* Counters of 8, 16 and 32 bits do not wrap: they stop at their maximum. */
 static u8 to_u8(u64 n)
 {
 	return min_t(u64, n, U8_MAX);

@@ -50,7 +50,7 @@ void iwt_counter_init(struct rdma_counter *counter)
  *
  * Counters that streams do not have are disabled. May sleep.
  *
- * Return: the structure, or NULL if memory is missing.
+ * Return: the structure, or NULL if there is not enough memory.
  */
 struct rdma_hw_stats *iwt_counter_alloc_stats(struct rdma_counter *counter)
 {
@@ -70,7 +70,7 @@ static void free_counter(struct counter *c)
 
 /*
  * Create the driver's part of a counter. The memory is charged to the calling process, which in
- * auto mode is the creator of the queue pair. Return: the part, or NULL if memory is missing.
+ * auto mode is the creator of the queue pair. Return: the part, or NULL without enough memory.
  */
 static struct counter *make_counter(struct rdma_counter *counter)
 {
@@ -155,7 +155,7 @@ static int counter_unbind(struct iwt_qp *qp)
  * @ibqp: queue pair
  * @port: 1
  *
- * May sleep.
+ * Process context.
  *
  * Return: 0, or -EINVAL if another thread has already unbound the queue pair.
  */
@@ -170,7 +170,7 @@ int iwt_counter_unbind_qp(struct ib_qp *ibqp, u32 port)
  *
  * RDMA core has already unbound the queue pair from its counter. But another thread may have
  * bound the queue pair to a counter again since then. RDMA core never frees this counter, and the
- * queue pair must not use the counter any more.
+ * queue pair must not use the counter any more. Process context.
  */
 void iwt_counter_leave(struct iwt_qp *qp)
 {
@@ -233,7 +233,7 @@ u64 iwt_counters_sum(struct iwt_dev *dev, enum iwt_counter c)
  * iwt_counter_update_stats() - ib_device operation counter_update_stats
  * @counter: counter; its lock is held
  *
- * May sleep.
+ * Process context.
  *
  * Return: 0.
  */
@@ -250,6 +250,8 @@ int iwt_counter_update_stats(struct rdma_counter *counter)
 /**
  * iwt_counters_end() - free counters that RDMA core has not freed, at the end of a device
  * @dev: device without queue pairs
+ *
+ * Process context.
  */
 void iwt_counters_end(struct iwt_dev *dev)
 {

@@ -36,10 +36,10 @@ void iwt_stream_begin(struct iwt_stream *st)
  * iwt_stream_retire() - complete the finished work requests
  * @st: stream with a socket; its lock is held
  *
- * Completes no request as long as TCP has not accepted all bytes that were framed by copying; for
- * zero copy, iwt_sq_retire() checks each request. Thousands of finished requests may have
- * waited for one Read that was posted before them: if more than RETIRE_MAX requests are
- * finished, this function queues a run of the engines for the rest.
+ * This function completes no request as long as TCP has not accepted all bytes that were framed
+ * by copying; for zero copy, iwt_sq_retire() checks each request. Thousands of finished requests
+ * may have waited for one Read that was posted before them: if more than RETIRE_MAX requests are
+ * finished, this function queues a run of the engines for the rest. Never sleeps.
  */
 void iwt_stream_retire(struct iwt_stream *st)
 {

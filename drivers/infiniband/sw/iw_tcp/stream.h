@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The RDMAP Stream (RFC 5040 1.3): the part of a queue pair that the two engines use. The engines
- * do not know the queue pair: they use the stream's queues, socket and rights, and report by
- * their return values.
+ * The RDMAP Stream (RFC 5040 2.4): the part of a queue pair that the two engines use. The engines
+ * do not access the queue pair: they use the stream's queues, socket and rights, and report
+ * results by their return values.
  *
- * iwt_stream.lock guards every field whose description names no other rule. The engines also hold
- * the socket lock, so only one engine runs at a time.
+ * iwt_stream.lock guards every field that changes and whose description names no other rule. The
+ * engines also hold the socket lock, so only one engine runs at a time.
  */
 #ifndef IWT_STREAM_H
 #define IWT_STREAM_H
@@ -44,19 +44,19 @@ struct page;
 /* The message that is being framed. */
 enum iwt_tx_what {
 	IWT_TX_NOTHING,
-	IWT_TX_WQE,
-	IWT_TX_RESPONSE,
-	IWT_TX_RTR,
-	IWT_TX_CONFIRM,
-	IWT_TX_TERM,
+	IWT_TX_WQE,		/* message of a work request */
+	IWT_TX_RESPONSE,	/* Response to a Read or atomic operation of the peer */
+	IWT_TX_RTR,		/* ready-to-receive message (RFC 6581) */
+	IWT_TX_CONFIRM,		/* Read of no bytes that requests a confirmation (tx_confirm.c) */
+	IWT_TX_TERM,		/* Terminate */
 };
 
 /* Progress of the Terminate. */
 enum iwt_tx_term {
-	IWT_TX_TERM_NONE,
-	IWT_TX_TERM_PENDING,
-	IWT_TX_TERM_FRAMED,
-	IWT_TX_TERM_SENT,
+	IWT_TX_TERM_NONE,	/* no Terminate is to be sent */
+	IWT_TX_TERM_PENDING,	/* not framed yet */
+	IWT_TX_TERM_FRAMED,	/* framed, but TCP has not accepted all bytes */
+	IWT_TX_TERM_SENT,	/* TCP has accepted all bytes */
 };
 
 /**
@@ -189,10 +189,11 @@ struct iwt_rx_bad {
  *	must not be handled yet
  * @stalled: the last run stopped at an FPDU that waits for absent memory, or for a receive; the
  *	end of the stream must not be handled yet
- * @wait_recv: this FPDU waits for a receive
+ * @wait_recv: with @stalled: the FPDU waits for a receive
  * @wait_over: the FPDU has waited for a receive for the time @rnr_ms
  * @wait_until: with @wait_recv, unless @rnr_ms is U32_MAX: end of this time, in nanoseconds
- * @ahead: number of bytes after @pos at which iwt_rx_look_ahead() has looked
+ * @ahead: number of bytes after @pos at which iwt_rx_look_ahead() has looked; U32_MAX after a bad
+ *	FPDU
  * @ahead_n: number of Responses in these bytes whose requests have not finished
  * @answered: number of Responses to be received whose requests have finished already
  * @rnr_ms: how long a message waits for a receive, in milliseconds; U32_MAX: for ever; 0: a
@@ -242,8 +243,8 @@ struct iwt_rx {
 
 /**
  * struct iwt_reply_spin - a bounded spin for the process's reply (wake_reply.c)
- * @habit: a streak of replies by doorbell makes the engine spin; @habit and @poster are not
- *	locked, and perhaps inexact
+ * @habit: a streak of replies by doorbell makes the engine spin; no lock guards @habit and
+ *	@poster, so their values may be inexact
  * @poster: processor of the last doorbell, nr_cpu_ids if there was none
  * @credit: the engine spins only while the credit is not 0: a spin that finds a reply adds 1, a
  *	spin that fails subtracts IWT_SPIN_MISS. The lock of the stream guards @credit and the
@@ -264,7 +265,7 @@ struct iwt_reply_spin {
 /**
  * struct iwt_recv_wait - how a stream that waits for a receive is woken (rx_wait.c)
  * @srq: entry in the list of a shared receive queue
- * @timer: runs the engines when a message has waited long enough
+ * @timer: runs the engines when a message has waited for the time iwt_rx.rnr_ms
  */
 struct iwt_recv_wait {
 	struct iwt_srq_waiter srq;
@@ -273,8 +274,8 @@ struct iwt_recv_wait {
 
 /**
  * struct iwt_stream - an RDMAP Stream
- * @lock: guards every field below whose description names no other rule; BH off; inside the
- *	socket lock if both are held
+ * @lock: guards every field below that changes and whose description names no other rule; BH off;
+ *	inside the socket lock if both are held
  * @dev: device
  * @ibqp: queue pair, for completions and tracepoints
  * @stats: counters of the stream: the counters of @dev, or of the rdma_counter to which the queue
@@ -327,9 +328,10 @@ static inline bool iwt_stream_sends(const struct iwt_stream *st)
 }
 
 /*
- * Has the last run of the receive engine perhaps left bytes in the socket that it could process?
- * If the connection is lost, a message that waits for a receive is lost, too: the peer got no
- * confirmation of the message, and the consumer may post a receive very late. st->lock is held.
+ * May the socket have bytes that a later run of the receive engine can process? A message that
+ * waits for a receive does not count: if the connection is lost, this message is lost, too,
+ * because the peer got no confirmation of the message, and the consumer may post a receive very
+ * late. st->lock is held.
  */
 static inline bool iwt_stream_unread(const struct iwt_stream *st)
 	__must_hold(&st->lock)

@@ -186,8 +186,8 @@ TRACE_EVENT(iwt_rx_error,
 );
 
 /*
- * For tagged FPDUs, stag and to are valid; for untagged FPDUs, qn, msn and mo, and in a Send with
- * Invalidate stag.
+ * In a tagged FPDU, stag and to are valid. In an untagged FPDU, qn, msn and mo are valid; in a
+ * Send with Invalidate, stag is valid, too.
  */
 DECLARE_EVENT_CLASS(iwt_fpdu,
 	TP_PROTO(const struct ib_qp *qp, const struct iwt_ddp *ddp, u16 ulpdu_len, u32 payload),

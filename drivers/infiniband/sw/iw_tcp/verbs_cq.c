@@ -28,7 +28,7 @@ static int answer_cq(struct iwt_cq *cq, u64 offset, struct ib_udata *udata)
 /*
  * Allocate the ring, and count the queue against the device's limit. If the ring belongs to a
  * process, the bits of the queue pairs with deferred posts follow the entries (wake_cqpoll.c).
- * @offset: set to the offset at which the process maps the ring.
+ * @offset: set to the offset that the process has to pass to mmap(). Return: 0 or -errno.
  */
 static int alloc_cq_ring(struct iwt_cq *cq, struct ib_ucontext *uc, u32 entries,
 			 u64 *offset)
@@ -102,7 +102,8 @@ static int set_flags(struct iwt_cq *cq, u32 flags)
  *
  * May sleep.
  *
- * Return: 0 or -errno.
+ * Return: 0; -EOPNOTSUPP for unknown flags, or if the private data of the process is not zero;
+ * -EINVAL if the size is out of range; -ENOMEM; or another -errno.
  */
 int iwt_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct uverbs_attr_bundle *attrs)
@@ -159,7 +160,7 @@ int iwt_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	iwt_cq_quiesce(cq);
 	/*
 	 * If the queue is destroyed because the device is removed, the process may still poll its
-	 * mapping: let the poll fail.
+	 * mapping: with this flag the poll fails.
 	 */
 	if (cq->user)
 		iwt_cq_set_flag(cq, IWT_RING_OVERRUN, true);

@@ -71,7 +71,7 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 	set_odp_caps(attr);
 #endif
-	/* the driver uses atomic instructions of the CPU: atomic also with respect to programs */
+	/* by atomic instructions of the CPU, so also atomic with respect to programs */
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->masked_atomic_cap = IB_ATOMIC_GLOB;
 
@@ -158,7 +158,7 @@ static void fill_speed(struct net_device *netdev, struct ib_port_attr *attr)
  * iwt_query_port() - ib_device operation query_port
  * @ibdev: device
  * @port: 1
- * @attr: attributes that this function fills in; RDMA core has zeroed them
+ * @attr: attributes that this function fills in; RDMA core has set defaults
  *
  * Takes RTNL, may sleep.
  *
@@ -173,7 +173,7 @@ int iwt_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
 							     INT_MAX);
 	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(netdev->mtu));
 	attr->max_mtu = max(attr->max_mtu, attr->active_mtu);
-	/* RDMA core's default for iWARP would report a port without an IPv4 address as down */
+	/* RDMA core's default for a port without an IPv4 address would be IB_PORT_INIT */
 	attr->state = ib_get_curr_port_state(netdev);
 	attr->phys_state = attr->state == IB_PORT_ACTIVE ?
 		IB_PORT_PHYS_STATE_LINK_UP : IB_PORT_PHYS_STATE_DISABLED;
@@ -208,7 +208,7 @@ int iwt_query_port_speed(struct ib_device *ibdev, u32 port, u64 *speed)
  * @pkey: set to the key of the default partition
  *
  * iWARP has no partitions, but rdma_cm resolves a loopback address only to a port that has a
- * partition key.
+ * partition key. Any context.
  *
  * Return: 0, or -EINVAL if @index is not 0.
  */
@@ -226,6 +226,8 @@ int iwt_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
  * @port: 1
  * @imm: attributes that never change; this function fills them in
  *
+ * Any context.
+ *
  * Return: 0.
  */
 int iwt_get_port_immutable(struct ib_device *ibdev, u32 port,
@@ -237,7 +239,7 @@ int iwt_get_port_immutable(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
-/* ib_device operation get_dev_fw_str. @str: buffer for the version of the module. */
+/* ib_device operation get_dev_fw_str. @str: buffer for the version of the module. Any context. */
 void iwt_get_fw_str(struct ib_device *ibdev, char *str)
 {
 	strscpy(str, IWT_VERSION, IB_FW_VERSION_NAME_MAX);
@@ -267,9 +269,9 @@ int iwt_udata_known(struct ib_udata *udata, size_t known)
  *
  * With an older provider, both structures may be shorter than this module knows them: the missing
  * part of the request counts as zero. With a newer provider, the request may be longer: then the
- * unknown part must be zero.
+ * unknown part must be zero. May sleep.
  *
- * Return: 0 or -errno.
+ * Return: 0; -EOPNOTSUPP if the unknown part of the request is not zero; or another -errno.
  */
 int iwt_alloc_ucontext(struct ib_ucontext *uc, struct ib_udata *udata)
 {
@@ -292,6 +294,8 @@ int iwt_alloc_ucontext(struct ib_ucontext *uc, struct ib_udata *udata)
 /**
  * iwt_dealloc_ucontext() - ib_device operation dealloc_ucontext
  * @uc: context, whose objects are already destroyed
+ *
+ * This function has nothing to do: RDMA core frees the context.
  */
 void iwt_dealloc_ucontext(struct ib_ucontext *uc)
 {
@@ -313,6 +317,8 @@ void iwt_disassociate_ucontext(struct ib_ucontext *uc)
  * @pd: protection domain, allocated by RDMA core
  * @udata: private data of the process, which must be zero; NULL for a kernel consumer
  *
+ * May sleep.
+ *
  * Return: 0, -EOPNOTSUPP if the private data is not zero, or -ENOMEM if the device already has
  * %IWT_MAX_PD protection domains.
  */
@@ -327,6 +333,8 @@ int iwt_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
  * iwt_dealloc_pd() - ib_device operation dealloc_pd
  * @pd: protection domain; RDMA core makes sure that nobody uses it any more
  * @udata: unused
+ *
+ * Any context.
  *
  * Return: 0.
  */

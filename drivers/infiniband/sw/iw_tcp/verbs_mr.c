@@ -27,17 +27,21 @@ struct ib_mr *iwt_get_dma_mr(struct ib_pd *pd, int access)
 }
 
 /**
- * iwt_reg_user_mr() - register memory of the calling process
+ * iwt_reg_user_mr() - ib_device operation reg_user_mr
  * @pd: protection domain
  * @start: user address
  * @len: length in bytes
  * @iova: tagged offset of the first byte
  * @access: enum ib_access_flags
  * @dmah: hints for DMA, which the device does not support: must be NULL
- * @udata: private data of the process; the response is struct iwt_reg_mr_resp, cut to the length
- *	of the process's buffer
+ * @udata: private data of the process, which must be zero; the response is struct
+ *	iwt_reg_mr_resp, cut to the length of the process's buffer
  *
- * Return: the region or an error pointer.
+ * Registers memory of the calling process: on demand with IB_ACCESS_ON_DEMAND, else pinned. May
+ * sleep.
+ *
+ * Return: the region, or an error pointer: -EOPNOTSUPP with @dmah or private data, -EFAULT if the
+ * response can't be copied, or an error of iwt_mr_create_odp() or iwt_mr_create_user().
  */
 struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 			      int access, struct ib_dmah *dmah,
@@ -68,7 +72,7 @@ struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 }
 
 /**
- * iwt_reg_user_mr_dmabuf() - register memory of another driver (a dma-buf)
+ * iwt_reg_user_mr_dmabuf() - ib_device operation reg_user_mr_dmabuf: register a dma-buf
  * @pd: protection domain
  * @offset: offset of the region in the dma-buf
  * @length: length in bytes
@@ -78,7 +82,10 @@ struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
  * @dmah: hints for DMA, which the device does not support: must be NULL
  * @attrs: unused
  *
- * Return: the region or an error pointer.
+ * May sleep.
+ *
+ * Return: the region, or an error pointer: -EOPNOTSUPP with @dmah, or an error of
+ * iwt_mr_create_dmabuf().
  */
 struct ib_mr *iwt_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 				     u64 iova, int fd, int access,
@@ -102,9 +109,10 @@ struct ib_mr *iwt_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
  * @pd: protection domain
  * @udata: private data of the process, which must be zero
  *
- * The region is changed in place, and gets new keys.
+ * The region is changed in place, and gets new keys. May sleep.
  *
- * Return: NULL on success, else an error pointer. After an error the region is unchanged.
+ * Return: NULL on success, else an error pointer: -EOPNOTSUPP if the private data is not zero, or
+ * an error of iwt_mr_rereg_user(). After an error the region is unchanged.
  */
 struct ib_mr *iwt_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				u64 len, u64 iova, int access,
@@ -167,13 +175,16 @@ int iwt_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 }
 
 /**
- * iwt_alloc_mr() - create a region for fast registration
+ * iwt_alloc_mr() - ib_device operation alloc_mr: create a region for fast registration
  * @pd: protection domain
  * @type: IB_MR_TYPE_MEM_REG or IB_MR_TYPE_SG_GAPS; other types are not supported
  * @max_num_sg: maximum number of pages; with IB_MR_TYPE_SG_GAPS, maximum number of pieces of any
  *	length
  *
- * Return: the region or an error pointer.
+ * May sleep.
+ *
+ * Return: the region, or an error pointer: -EOPNOTSUPP for another type, or an error of
+ * iwt_mr_create_fast().
  */
 struct ib_mr *iwt_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			   u32 max_num_sg)

@@ -21,7 +21,7 @@
 #include "stats_qp.h"
 #include "verbs.h"
 
-/* Index of a ring of a queue pair. */
+/* Indices in the arrays of struct iwt_qp that have a member for each ring. */
 enum { SQ, RQ };
 
 /*
@@ -268,7 +268,9 @@ static int begin_qp(struct iwt_qp *qp, const struct iwt_ucontext *uc, bool user)
  *
  * May sleep.
  *
- * Return: 0 or -errno.
+ * Return: 0; -EOPNOTSUPP for a type other than IB_QPT_RC, for creation flags, or if the private
+ * data is not zero; -EINVAL if a capability is out of range, a completion queue is missing, or
+ * the shared receive queue can't be used; -ENOMEM; or another -errno.
  */
 int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		  struct ib_udata *udata)
@@ -327,7 +329,9 @@ err_free:
  *
  * Either all requested changes are made, or none. May sleep.
  *
- * Return: 0 or -errno.
+ * Return: 0; -EOPNOTSUPP for other attributes than those of iWARP and of direct connections, or
+ * if the private data is not zero; -EINVAL for another port or partition; or an error of
+ * iwt_direct_modify().
  */
 int iwt_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)
@@ -417,8 +421,8 @@ int iwt_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 }
 
 /*
- * May a kernel consumer post to this queue pair? The queue pair must have a connection, or be in
- * the state error.
+ * May a kernel consumer post send requests to this queue pair? Not in the state IDLE, in which
+ * the queue pair has had no connection yet, or was reset.
  */
 static bool may_send(const struct iwt_qp *qp)
 {
@@ -433,7 +437,8 @@ static bool may_send(const struct iwt_qp *qp)
  *
  * Any context.
  *
- * Return: 0 or -errno.
+ * Return: 0; -EINVAL if the queue pair belongs to a process, or has no connection yet; or an
+ * error of iwt_sq_post().
  */
 int iwt_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad)
@@ -465,7 +470,8 @@ int iwt_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
  *
  * Any context.
  *
- * Return: 0 or -errno.
+ * Return: 0; -EINVAL if the queue pair belongs to a process, or has no receive queue of its own;
+ * or an error of iwt_rq_post().
  */
 int iwt_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad)
@@ -494,7 +500,7 @@ int iwt_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
  * @ibqp: queue pair
  *
  * If iwt_get_qp() has already taken a reference for iw_cm, this function does not take a second
- * reference: iw_cm uses the reference of iwt_get_qp().
+ * reference: iw_cm uses the reference of iwt_get_qp(). Any context.
  */
 void iwt_qp_add_ref(struct ib_qp *ibqp)
 {
@@ -504,14 +510,14 @@ void iwt_qp_add_ref(struct ib_qp *ibqp)
 		iwt_qp_get(qp);
 }
 
-/* iw_cm: drop a reference */
+/* iw_cm: drop a reference. Any context. */
 void iwt_qp_rem_ref(struct ib_qp *ibqp)
 {
 	iwt_qp_put(to_iwt_qp(ibqp));
 }
 
 /**
- * iwt_get_qp() - iw_cm: look a queue pair up
+ * iwt_get_qp() - iw_cm: look up a queue pair
  * @ibdev: device
  * @qpn: number
  *

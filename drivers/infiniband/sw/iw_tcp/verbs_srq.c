@@ -249,7 +249,7 @@ int iwt_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
  *
  * Any context.
  *
- * Return: 0 or -errno.
+ * Return: 0; -EINVAL if the queue belongs to a process; or an error of iwt_srq_post().
  */
 int iwt_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		      const struct ib_recv_wr **bad)
