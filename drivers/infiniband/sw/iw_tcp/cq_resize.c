@@ -16,9 +16,9 @@
  *    the new entries from now on. During this step the process holds a lock of its own, because
  *    its other threads may poll. The kernel never reads an entry of a process, so wrong copies
  *    can't harm the kernel.
- * 3. The method IWT_METHOD_CQ_RESIZED: iwt_cq_resized() ends the writing to both, and frees the
- *    old entries. If step 2 failed, the process reports the failure, and the kernel frees the new
- *    entries instead.
+ * 3. The method IWT_METHOD_CQ_RESIZED: from now on the kernel writes completions only to the new
+ *    entries. iwt_cq_resized() frees the old entries. If step 2 failed, the process reports the
+ *    failure, and the kernel frees the new entries instead.
  *
  * tests/unit/resize_model.py tries all orders of these steps. If a process never performs step 3,
  * the kernel keeps writing each completion of that queue twice, which does not harm other

@@ -152,7 +152,7 @@ static inline struct iwt_mr *iwt_hold_mr(struct iwt_hold *h,
 	return iwt_hold_change(h, dev, stag);
 }
 
-/* Release the region of a hold, if the hold has one. */
+/* Release the region that a hold has, if any. Same context as iwt_hold_mr(). */
 static inline void iwt_hold_drop(struct iwt_hold *h)
 {
 	if (h->mr)

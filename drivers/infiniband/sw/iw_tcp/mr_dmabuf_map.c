@@ -10,14 +10,15 @@
  * a dma-buf.
  *
  * If an exporter moves buffers, the driver attaches to the buffer dynamically and pins the
- * buffer. If the exporter revokes the memory nevertheless, it calls invalidate_mappings() (on
- * older kernels move_notify()), and the driver stops using the memory before the exporter
- * continues. If an exporter never moves its buffers, the driver does not attach to the buffer: on
- * attach, older kernels would map such a buffer for the importer's device, which can't do DMA.
+ * buffer. If the exporter revokes the memory nevertheless, the exporter calls
+ * invalidate_mappings() (on older kernels move_notify()), and the driver stops using the memory
+ * before the exporter continues. If an exporter never moves its buffers, the driver does not
+ * attach to the buffer: on attach, older kernels would map such a buffer for the importer's
+ * device, which can't do DMA.
  *
  * CPU access begins in iwt_dmabuf_get() and ends in iwt_dmabuf_put(). If DMA of other devices is
  * not coherent with the CPU caches, a process has to call DMA_BUF_IOCTL_SYNC before and after
- * each phase in which this driver uses the buffer, as for a mapping of its own.
+ * each phase in which this driver uses the buffer, as for a mapping of the process itself.
  */
 #include "mr_dmabuf_map.h"
 
@@ -69,7 +70,7 @@ static const struct dma_buf_attach_ops listener = {
 	.invalidate_mappings = on_invalidate,
 };
 
-/* If the exporter moves buffers, attach to the dma-buf and pin it. Return: 0 or -errno. */
+/* If the exporter moves buffers, attach to and pin the dma-buf. Return: 0 or -errno. */
 static int listen(struct iwt_dmabuf *d, struct device *dev)
 {
 	int ret;

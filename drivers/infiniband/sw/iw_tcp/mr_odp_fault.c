@@ -6,13 +6,14 @@
 
 /*
  * Maximum number of bytes after the requested memory in which the pager also looks for present
- * pages. It enters these pages into the table, so that the engine need not request them later.
+ * pages. The pager enters these pages into the table, so that the engine need not request them
+ * later.
  */
 #define AROUND		(256 << 10)
 
 /*
- * Return: the error of the last request, if that request included the address @va; else 0. This
- * function clears the error.
+ * Return: the error of the last request of @f, if that request was to @p and included the address
+ * @va; else 0. This function clears the error.
  */
 static int last_error(struct iwt_fault *f, const struct iwt_pager *p, u64 va)
 {
@@ -64,7 +65,7 @@ static int queue_fault(struct iwt_pager *p, struct iwt_fault *f)
  * @pager: pager of the region; the caller holds the lock of the region
  * @ask: requested memory
  *
- * BH off, never sleeps. If the direction is already waiting, its present request stays.
+ * BH off, never sleeps. If the direction is already waiting, its request does not change.
  *
  * Return: 0 if the direction or the call is waiting now; the error of its last request, if that
  * request was for the same memory; -EFAULT if the process has exited.

@@ -14,9 +14,9 @@
  * struct iwt_pager_worker - resolves one fault after the other
  * @work: work item; queued or running while the worker is @busy
  * @pager: pager, with a reference while the worker is @busy
- * @fault: fault in progress, NULL if the stream cancelled it; guarded by the lock of @pager
- * @task: thread of the worker while it resolves a fault, cancelled or not, else NULL: signals
- *	are sent only to a thread in a fault; guarded by the lock of @pager
+ * @fault: fault in progress, NULL if the fault was cancelled; guarded by the lock of @pager
+ * @task: thread of the worker while the worker resolves a fault, cancelled or not, else NULL:
+ *	signals are sent only to a thread in a fault; guarded by the lock of @pager
  * @busy: the work item is queued or running; guarded by the lock of @pager
  */
 struct iwt_pager_worker {

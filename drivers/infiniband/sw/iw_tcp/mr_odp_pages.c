@@ -275,7 +275,7 @@ void iwt_odp_end(struct iwt_odp *odp)
 
 /*
  * iwt_odp_use() acquires odp->lock and iwt_odp_leave() releases it. sparse and clang can't follow
- * the lock from one function to the other, so both functions hide it from the checkers.
+ * the lock from one function to the other, so both functions hide the lock from the checkers.
  */
 
 /**

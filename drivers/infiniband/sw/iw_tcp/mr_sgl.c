@@ -45,8 +45,8 @@ enum iwt_access_verdict iwt_mem_piece(const struct iwt_place *at, u32 stag, u64 
 
 /**
  * iwt_sgl_piece() - find memory at a place in a list
- * @at: place; this function moves it over elements of which no byte is left, but not over the
- *	piece
+ * @at: place; this function moves the place over elements of which no byte is left, but not over
+ *	the piece
  * @piece: set to the address of the memory
  * @len: maximum number of bytes; access to all of these bytes that are in the same element must
  *	be allowed, otherwise the access is denied. Set to the number of contiguous bytes at

@@ -44,7 +44,7 @@ struct iwt_sgl_pos {
 };
 
 /**
- * struct iwt_place - a place in a scatter/gather list, and all that an access to it needs
+ * struct iwt_place - a place in a scatter/gather list, and the data that an access needs
  * @actor: PD and stream on whose behalf memory is accessed
  * @hold: holds the region of the present element, and has the fault for absent memory
  * @sge: private copy of the list

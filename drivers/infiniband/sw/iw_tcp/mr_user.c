@@ -128,7 +128,7 @@ struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 	return mr;
 }
 
-/* Set the attributes in @c that the caller does not change to those of @mr. */
+/* For the attributes that do not change, store the present values of @mr in @c. */
 static void complete_change(struct iwt_mr_change *c, const struct iwt_mr *mr)
 {
 	if (!(c->flags & IB_MR_REREG_TRANS)) {

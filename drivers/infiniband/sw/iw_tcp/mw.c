@@ -222,7 +222,7 @@ static void mw_bind(struct iwt_window *win, struct iwt_mr *region,
  * @dev: device
  * @b: private copy of the parameters
  * @party: PD, and stream if there is one, on whose behalf the window is bound
- * @list: list of the bound windows of type 2 of this stream
+ * @list: list of the bound windows of type 2 of the stream of @party
  *
  * Waits for engines that use the window; never sleeps. If this function returns an error, the
  * window does not change.

@@ -283,8 +283,8 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
  * @qp: queue pair that connects directly, and has no connection yet, or no peer any more; the
  *	lock of its stream is held
  *
- * The first request completes with %IB_WC_RETRY_EXC_ERR, as with InfiniBand, and the others are
- * flushed.
+ * The first request completes with %IB_WC_RETRY_EXC_ERR, as with InfiniBand, and the other
+ * requests are flushed. Never sleeps.
  */
 void iwt_qp_fail_posted(struct iwt_qp *qp)
 {

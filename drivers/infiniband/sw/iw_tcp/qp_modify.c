@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A consumer modifies a queue pair: its state, its rights. */
+/* Changes of the state and of the rights of a queue pair, on request of its consumer. */
 #include "qp_priv.h"
 #include "mw.h"
 #include "tx.h"
@@ -35,8 +35,8 @@ static int modify_idle(struct iwt_qp *qp, enum ib_qp_state to)
 }
 
 /*
- * A queue pair that connects directly changes to RTR before it connects. Its consumer has stated
- * the rights of the peer, even if there are none.
+ * A queue pair that connects directly changes to RTR before it connects. The rights that the
+ * consumer has requested apply, even if the consumer has granted no rights.
  */
 static int modify_rtr(struct iwt_qp *qp, bool direct)
 	__must_hold(&qp->stream.lock)

@@ -3,7 +3,7 @@
  * Run the engines of a queue pair, or flush if the queue pair sends nothing any more.
  *
  * Doorbells, pollers and posts of kernel consumers call these functions. While the queue pair
- * sends, its socket runs the engines. Afterwards these functions complete posted requests with an
+ * sends, these functions run the engines. Afterwards they complete posted requests with an
  * error, in the context of the caller if this context allows it.
  */
 #include "qp_priv.h"

@@ -250,8 +250,8 @@ static void flush_held(struct iwt_qp *qp)
 
 /**
  * iwt_qp_drain() - wait until nobody uses the queue pair
- * @qp: queue pair after iwt_qp_end() and iwt_doorbell_end(); the caller still owns its memory and
- *	its queues
+ * @qp: queue pair after iwt_qp_end() and iwt_doorbell_end(); the caller then frees the queues and
+ *	their rings
  *
  * The connection is released before this function returns, so TCP sends no more data from the
  * consumer's memory. May sleep.

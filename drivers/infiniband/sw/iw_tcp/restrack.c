@@ -98,7 +98,7 @@ static void name_of(char *buf, const struct sockaddr_storage *a)
 	snprintf(buf, NAME_LEN, "%pISpc", a);
 }
 
-/* The lock of the stream keeps the socket from being freed, but not from changing its state. */
+/* While the lock of the stream is held, the socket is not freed, but TCP may change its state. */
 static void look_at_socket(const struct iwt_stream *st, struct qp_now *now)
 	__must_hold(&st->lock)
 {

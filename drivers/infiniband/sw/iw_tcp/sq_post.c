@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The send queue of a kernel consumer: writes its work requests into the ring. */
+/* Posts of kernel consumers: write work requests into the ring of a send queue. */
 #include "sq.h"
 
 static int wr_opcode(enum ib_wr_opcode op)

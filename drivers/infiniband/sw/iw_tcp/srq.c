@@ -13,9 +13,11 @@
  *
  * A stream of a direct connection waits if no receive is posted (rx_wait.c). As long as a stream
  * waits, the ring has the flag IWT_RING_NEED_WAKEUP, and the process rings the doorbell after
- * each post. The doorbell wakes streams in the order in which they began to wait, but not more
- * streams than there are receives: a receive is left for each woken stream until the stream takes
- * it, or ends. So no stream is woken in vain, and no stream takes the receive of another.
+ * each post; if the process does not know this doorbell, a timer looks for posts. The doorbell
+ * wakes streams in the order in which they began to wait, but not more streams than there are
+ * receives: a receive is left for each woken stream until the stream takes the receive, or ends.
+ * Only a stream that never waits (iwt_srq_next()) may take a receive that is left for a woken
+ * stream. Then the woken stream waits again, before all other streams.
  */
 #include "srq.h"
 

@@ -25,7 +25,7 @@ enum iwt_srq_wait {
  * struct iwt_srq_waiter - a stream that may wait for a receive
  * @node: entry in iwt_srq.waiting, with %IWT_SRQ_WAITS
  * @wait: progress; rq.lock guards @node and @wait, but a stream may read its own @wait without
- *	the lock, and only the stream changes %IWT_SRQ_AWAY
+ *	the lock: only the stream itself begins and ends a wait (%IWT_SRQ_AWAY)
  * @wake: runs the engines of the stream; called with rq.lock held
  */
 struct iwt_srq_waiter {

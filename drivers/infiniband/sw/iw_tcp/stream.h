@@ -66,7 +66,7 @@ enum iwt_tx_term {
  * @large: FPDUs may be longer than a segment
  * @near: the receiver of this batch seems to be on this machine
  * @rdmac: the peer follows the RDMA Consortium: version 0 of DDP and RDMAP
- * @mpa_rev: revision of MPA that both ends speak
+ * @mpa_rev: revision of MPA that both ends use
  * @wait_first_fpdu: this end is the responder, and must not send before it has received the first
  *	FPDU of the initiator (RFC 5044 7.1.2)
  * @loaded: @wqe was taken from the ring, and its message has not begun
@@ -198,7 +198,7 @@ struct iwt_rx_bad {
  * @answered: number of Responses to be received whose requests have finished already
  * @rnr_ms: how long a message waits for a receive, in milliseconds; U32_MAX: for ever; 0: a
  *	message without a receive ends the stream
- * @eof: the peer has closed its direction
+ * @eof: the engine has reached the peer's FIN
  * @rtr_send: the first FPDU may be a Send that is the ready-to-receive message
  * @rtr_write: the first FPDU may be a Write that is the ready-to-receive message
  * @recv_open: a Send is being received into @recv

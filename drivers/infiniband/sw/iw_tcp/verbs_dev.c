@@ -267,8 +267,8 @@ int iwt_udata_known(struct ib_udata *udata, size_t known)
  * @uc: context, allocated by RDMA core
  * @udata: the request is struct iwt_uctx_req, the response is struct iwt_uctx_resp
  *
- * With an older provider, both structures may be shorter than this module knows them: the missing
- * part of the request counts as zero. With a newer provider, the request may be longer: then the
+ * With an older provider, both structures may be shorter than in this module: the missing part of
+ * the request counts as zero. With a newer provider, the request may be longer: then the
  * unknown part must be zero. May sleep.
  *
  * Return: 0; -EOPNOTSUPP if the unknown part of the request is not zero; or another -errno.

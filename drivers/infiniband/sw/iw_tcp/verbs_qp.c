@@ -203,7 +203,7 @@ static int take_number(struct iwt_qp *qp)
 }
 
 /*
- * Let lookups find the queue pair by its number. From now on a process that passes the number to
+ * From now on lookups find the queue pair by its number. A process that passes the number to
  * rdma_cm, even a guessed number, can reach the queue pair: so the queue pair must be complete.
  * take_number() has reserved the entry of the number, so xa_store() allocates nothing and cannot
  * fail.
@@ -307,7 +307,7 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	if (err) {
 		/*
 		 * Since iwt_doorbell_join(), a thread that polls the completion queue may have
-		 * found the queue pair: end all its users before it is freed.
+		 * found the queue pair. So end all uses of the queue pair before it is freed.
 		 */
 		iwt_destroy_qp(ibqp, udata);
 		return err;
