@@ -329,10 +329,7 @@ static int mmap_pages(struct vm_area_struct *vma, const struct iwt_mmap *m)
  */
 int iwt_mmap(struct ib_ucontext *uc, struct vm_area_struct *vma)
 {
-	/*
-	 * rdma_user_mmap_entry_get() also checks that the mapping is shared and has the right
-	 * size
-	 */
+	/* rdma_user_mmap_entry_get() also refuses a private mapping, and a wrong size */
 	struct rdma_user_mmap_entry *entry = rdma_user_mmap_entry_get(uc, vma);
 	int ret;
 

@@ -229,7 +229,7 @@ u32 iwt_mr_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party
 u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const void *pd,
 		    int access);
 
-/* Functions for verbs. Process context, may sleep. */
+/* Functions for verbs. Process context, may sleep; iwt_mr_map_sg(): any context. */
 struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 				  u64 iova, int access);
 int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change);

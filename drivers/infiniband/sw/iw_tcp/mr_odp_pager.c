@@ -293,7 +293,8 @@ static void do_gone_work(struct work_struct *work)
 
 /*
  * No process uses the address space any more. If another process has the uverbs descriptor, the
- * regions continue to exist, but the pager releases the address space, the table and the queue.
+ * regions continue to exist, but the pager empties the table, and releases the address space and
+ * the queue.
  */
 static void process_gone(void *arg)
 {

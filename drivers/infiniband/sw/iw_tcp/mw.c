@@ -221,7 +221,7 @@ static void mw_bind(struct iwt_window *win, struct iwt_mr *region,
  * iwt_mw_bind() - work request BIND_MW
  * @dev: device
  * @b: private copy of the parameters
- * @party: PD, and stream if there is one, on whose behalf the window is bound
+ * @party: PD and stream on whose behalf the window is bound
  * @list: list of the bound windows of type 2 of the stream of @party
  *
  * Waits for engines that use the window; never sleeps. If this function returns an error, the
@@ -285,7 +285,7 @@ static u32 check_mw_invalidate(const struct iwt_window *win, u32 stag,
  * iwt_mw_invalidate() - end the binding of a window
  * @mr: region of kind IWT_MR_WINDOW, from iwt_mr_get_for_change()
  * @stag: STag; its key is ignored if a consumer invalidates a window that is not bound
- * @party: PD, and stream if there is one, on whose behalf the window is invalidated; while a
+ * @party: PD and stream on whose behalf the window is invalidated; while a
  *	window of type 2 is bound, only the stream that bound the window may invalidate it
  * @remote: true if the peer invalidates the window, false if a consumer does
  *

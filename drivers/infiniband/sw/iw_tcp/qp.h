@@ -13,7 +13,7 @@
  *   lock          guards                              taken in
  *   ------------  ----------------------------------  ----------------------------
  *   socket        only one engine runs at a time;     softirq, backlog, poster
- *                 which callbacks are installed       (which does not sleep for it)
+ *                 which callbacks are installed       (does not wait for the lock)
  *   cqpoll->lock  which queue pairs are flushed by    BH off
  *                 polling a completion queue
  *   stream->lock  state, tx, rx, sq consumer side,    BH off, inside the socket
@@ -107,7 +107,8 @@ struct iwt_qp_llp_ops {
  *	guards both
  * @again: the transmit engine must run once more before the engines stop
  * @term_err: error that ended the stream, or IWT_OK
- * @destroyed: the consumer destroys the queue pair: IB_EVENT_QP_LAST_WQE_REACHED is not reported
+ * @destroyed: the consumer is destroying the queue pair: IB_EVENT_QP_LAST_WQE_REACHED is not
+ *	reported
  * @ending: the queue pair is being destroyed: no step of a flush is queued any more
  * @flush_work: runs the engines or a step of a flush: for a poster whose context allows neither,
  *	for the next step of a flush, or when TCP has released memory of work requests

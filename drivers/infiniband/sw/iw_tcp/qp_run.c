@@ -98,7 +98,7 @@ void iwt_qp_run_here(struct iwt_qp *qp)
 		iwt_qp_flush_all(qp);
 }
 
-/* Run the engines, or flush, in the caller. Process context, no locks held. */
+/* Run the engines, or flush, in the calling thread. Process context, no locks held. */
 void iwt_qp_run_sync(struct iwt_qp *qp)
 {
 	if (!run_engine(qp, iwt_sock_run_sync))

@@ -89,7 +89,7 @@ static void wake_some(struct iwt_srq *srq)
 }
 
 /**
- * iwt_srq_wake() - a doorbell: receives may have been posted for streams that wait
+ * iwt_srq_wake() - serve a doorbell: wake streams for which receives have been posted
  * @srq: queue
  *
  * Any context.
