@@ -10,8 +10,8 @@
 /*
  * Maximum number of events that a process may request through the arm word of its ring alone,
  * without a system call in between. Without this limit, a process that does not read its events
- * could fill the list of events of uverbs, whose memory is not charged to any process, by storing
- * the arm word again and again.
+ * could store the arm word again and again, and so fill the list of events of uverbs. The memory
+ * of this list is not charged to any process.
  */
 #define EVENTS_BY_RING	32
 

@@ -17,13 +17,13 @@
  * process creates a ring, the locked memory of the user (user_struct.locked_vm), which includes
  * the rings of io_uring and perf, must not exceed the RLIMIT_MEMLOCK of the process.
  *
- * When the driver no longer uses a ring (its verbs object has been destroyed, or a resize has
- * replaced the ring), the driver keeps the ring, and the charge, as long as anybody else has a
- * reference to one of the pages: a process that still has the ring mapped, a child of that
- * process, or a pipe. No callback reports when the last page is released: a callback of the
- * mapping would be code of this module, and the module could not be unloaded while the mapping
- * exists. So the driver checks the kept rings periodically: all of them every second and before
- * the driver refuses to allocate a ring, and some of them at each allocation.
+ * The driver no longer uses a ring when the verbs object of the ring has been destroyed, or when
+ * a resize has replaced the ring. Nevertheless the driver keeps the ring, and the charge, as long
+ * as anybody else has a reference to one of the pages: a process that still has the ring mapped,
+ * a child of that process, or a pipe. No callback reports when the last page is released: a
+ * callback of the mapping would be code of this module, and the module could not be unloaded
+ * while the mapping exists. So the driver checks the kept rings periodically: all of them every
+ * second and before the driver refuses to allocate a ring, and some of them at each allocation.
  */
 #include "mmap.h"
 
@@ -210,8 +210,8 @@ static int charge_or_look(struct iwt_mmap *m)
  *
  * The memory is charged to the memory control group of the calling process, and counts as pinned
  * memory of the process. If the process does not have CAP_IPC_LOCK, the memory also counts as
- * locked memory of the user, and RLIMIT_MEMLOCK limits both the pinned memory of the process and
- * the locked memory of the user. Process context, may sleep.
+ * locked memory of the user. Then neither the pinned memory of the process nor the locked memory
+ * of the user may exceed RLIMIT_MEMLOCK. Process context, may sleep.
  *
  * Return: the object or an error pointer.
  */

@@ -18,7 +18,7 @@
  *
  * CPU access begins in iwt_dmabuf_get() and ends in iwt_dmabuf_put(). If DMA of other devices is
  * not coherent with the CPU caches, a process has to call DMA_BUF_IOCTL_SYNC before and after
- * each phase in which this driver uses the buffer, as for a mapping of the process itself.
+ * each phase in which this driver uses the buffer, as if the process accessed the buffer itself.
  */
 #include "mr_dmabuf_map.h"
 

@@ -11,8 +11,8 @@
  * kernel calls invalidate(). This function removes the page from the table, and waits for engines
  * that copy. The kernel continues when the function has returned. Afterwards the page is absent
  * from the table, even if the process still has the page, until iwt_odp_fill() requests it by
- * get_user_pages(). The request has the same effects as a page fault of the process, for instance
- * copy on write.
+ * get_user_pages_fast(). The request has the same effects as a page fault of the process, for
+ * instance copy on write.
  *
  * A page is entered into the table only if it was not invalidated since the request began.
  */
@@ -28,7 +28,7 @@
 
 #include "stats.h"
 
-/* Maximum number of pages that one call of get_user_pages() requests. */
+/* Maximum number of pages that one call of get_user_pages_fast() requests. */
 #define FILL		16
 /* Maximum number of attempts to get these pages, if the process changes its memory meanwhile. */
 #define TRIES		8
@@ -514,7 +514,7 @@ static int fill_some(struct iwt_odp *odp, unsigned long index, int n,
  * takes: the memory may be a file on a server, or the process may serve page faults itself.
  *
  * Return: 0; -EFAULT if the process has no such memory or the table has ended; -EINTR if the
- * caller has a fatal signal; -ENOMEM; or another error of get_user_pages().
+ * caller has a fatal signal; -ENOMEM; or another error of get_user_pages_fast().
  */
 int iwt_odp_fill(struct iwt_odp *odp, u64 va, u64 len, enum iwt_odp_how how)
 {

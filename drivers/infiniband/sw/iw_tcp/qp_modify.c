@@ -156,9 +156,9 @@ static int modify_locked(struct iwt_qp *qp, const struct iwt_qp_change *c)
  * memory windows of the stream. If the state is ERROR afterwards, all requests that were posted
  * before the call are flushed, except those to whose memory TCP still refers. May sleep.
  *
- * Return: 0, -EINVAL for a transition that is not allowed, -EBUSY for a reset while the
- * connection exists or TCP still refers to memory of work requests, -EOPNOTSUPP for a state that
- * iWARP does not have.
+ * Return: 0; -EINVAL for a transition that is not allowed, for a wrong @c->from, or if
+ * IB_QP_EN_SQD_ASYNC_NOTIFY is set without SQD; -EBUSY for a reset while the connection exists or
+ * TCP still refers to memory of work requests; -EOPNOTSUPP for a state that iWARP does not have.
  */
 int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c)
 {
