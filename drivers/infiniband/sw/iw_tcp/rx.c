@@ -36,9 +36,10 @@ void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
 }
 
 /*
- * Place and deliver an FPDU. @again: the FPDU waited for memory and was already traced. @at: the
- * position of the FPDU; moved unless the payload is contiguous. Return: IWT_OK, the error for the
- * Terminate, or %IWT_ERR_ABSENT if memory must be made present or a receive posted first.
+ * Place and deliver an FPDU. @again: the FPDU has waited for memory or for a receive, and was
+ * already traced. @at: the position of the FPDU; moved unless the payload is contiguous. Return:
+ * IWT_OK, the error for the Terminate, or %IWT_ERR_ABSENT if memory must be made present or a
+ * receive must be posted first.
  */
 static u32 place_fpdu(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at,
 		      bool again)
@@ -81,8 +82,8 @@ static u32 take_fpdu(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_
 }
 
 /*
- * Count an error of the peer. IWT_ERR_LOCAL is no error of the peer. The other errors of type 1
- * in the layers RDMAP and DDP are access errors, except a wrong version.
+ * Count an error of the peer. IWT_ERR_LOCAL is no error of the peer. Errors of type 1 in the
+ * layers RDMAP (0) and DDP (1) are access errors, except a wrong version.
  */
 static void count_error(struct iwt_stream *st, u32 err)
 	__must_hold(&st->lock)
@@ -288,15 +289,16 @@ static u32 rx_take_step(struct iwt_stream *st)
  * iwt_rx_run() - receive the bytes that have arrived
  * @st: stream; the socket lock and the stream lock are held
  *
- * Softirq or backlog, never sleeps. Megabytes may have arrived after a lost segment. The run
- * consumes these bytes in steps, so that TCP acknowledges some bytes before all are processed. If
- * bytes may be left after the last step, this function sets st->rx.budget_used, and another run
- * must process the rest. After an error or a Terminate, this function discards the rest of the
- * stream as it arrives, so that the peer can read the Terminate of this end and close gracefully
- * (RFC 5044 8).
+ * Any context with bottom halves off; never sleeps. Megabytes may have arrived after a lost
+ * segment. The run consumes these bytes in steps, so that TCP acknowledges some bytes before all
+ * are processed. If bytes may be left after the last step, this function sets
+ * st->rx.budget_used, and another run must process the rest. After an error or a Terminate, this
+ * function discards all bytes that arrive (RFC 5044 8), so that the peer can still read the
+ * Terminate of this end and close gracefully.
  *
- * An FPDU whose memory is absent stays in the socket, as do all bytes after it: TCP's window
- * closes. On a direct connection, so does a message for which no receive is posted.
+ * If the destination of an FPDU is absent, the FPDU and all bytes after it stay in the socket,
+ * and TCP's receive window closes. The same happens on a direct connection if no receive is
+ * posted for a message.
  *
  * Return: see enum iwt_rx_result.
  */

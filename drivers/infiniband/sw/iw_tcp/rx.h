@@ -6,10 +6,10 @@
  *	rx.c		consumes FPDUs
  *	rx_alike.c	consumes many similar segments of a message at once
  *	rx_tagged.c	Writes and Read Responses
- *	rx_untagged.c	Sends, Immediate Data, Read and Atomic Requests
+ *	rx_untagged.c	Sends, Immediate Data, Read and Atomic Requests, Atomic Responses
  *	rx_term.c	Terminates
  *	rx_wait.c	waiting for a receive, on a direct connection
- *	rx_ahead.c	confirmations behind a message that waits
+ *	rx_ahead.c	confirmations behind a message that waits for a receive
  */
 #ifndef IWT_RX_H
 #define IWT_RX_H
@@ -27,7 +27,7 @@ void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
 		  bool initiator);
 enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
 	__must_hold(&st->lock);
-/* rx_wait.c; iwt_rx_wait_quiesce() may sleep */
+/* rx_wait.c: only iwt_rx_wait_quiesce() may sleep */
 void iwt_rx_wait_setup(struct iwt_recv_wait *w);
 void iwt_rx_wait_quiesce(struct iwt_recv_wait *w);
 void iwt_rx_end_wait(struct iwt_stream *st)

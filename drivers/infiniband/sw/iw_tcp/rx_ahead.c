@@ -3,10 +3,11 @@
  * Looking ahead while a message waits for a receive.
  *
  * The messages behind this message wait, too. But a consumer may post the receive only after one
- * of its own requests has completed, and the Response that confirms the request may be one of the
- * messages behind: then both ends would wait for ever. So the engine looks for Responses behind
- * the message that waits. It takes what they confirm, and leaves everything else, also the data
- * of Responses, to the time when the messages are received.
+ * of its own requests has completed, and the Response that confirms the request may be behind the
+ * message that waits: then both ends would wait for ever. So the engine looks for Responses
+ * behind the message that waits, and notes which requests these Responses confirm. The engine
+ * does everything else, such as placing the data of a Response, only when it receives the
+ * messages.
  */
 #include "rx_priv.h"
 
@@ -17,7 +18,7 @@
 /* Cost of an FPDU besides its CRC, in bytes. */
 #define AHEAD_COST	512
 
-/* Is this the end of a Response? */
+/* Is this the last segment of a Response? */
 static bool ends_response(const struct iwt_ddp *d)
 {
 	return d->tagged ? d->opcode == IWT_OP_READ_RESP && d->last :
@@ -31,9 +32,9 @@ static bool is_own(const struct iwt_fpdu *f)
 }
 
 /*
- * Take the confirmation of a Response. If the Response answers a Read without a work request, it
- * has nothing else, and the Read is finished, so that another such Read can begin. Otherwise this
- * and all later Responses are received later.
+ * Mark the requests that a Response confirms as confirmed. If the Response answers the oldest
+ * request, and if this request is a Read without a work request, the Read is finished now, so
+ * that another such Read can begin. All other requests finish when their Responses are received.
  */
 static void take_confirmation(struct iwt_stream *st, const struct iwt_fpdu *f)
 	__must_hold(&st->lock)
@@ -54,8 +55,8 @@ static void take_confirmation(struct iwt_stream *st, const struct iwt_fpdu *f)
 }
 
 /*
- * Look at the FPDUs at the cursor, up to the end of the @avail bytes that follow the beginning of
- * the message that waits. Return: true if the budget of a run is used up.
+ * Look at the FPDUs from the cursor on. @avail: number of bytes that have arrived, counted from
+ * the beginning of the message that waits. Return: true if the budget of a run is used up.
  */
 static bool look_at_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 avail)
 	__must_hold(&st->lock)
@@ -70,7 +71,7 @@ static bool look_at_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32
 			return false;
 		status = iwt_fpdu_read(&at->c, sizeof(*at), avail - rx->ahead,
 				       rx->pos + rx->ahead, &rx->rules, &f, &err);
-		/* the stream ends at a bad FPDU: do not look at it again and again */
+		/* the stream will end at a bad FPDU: do not look at this FPDU again */
 		if (status == IWT_FPDU_BAD)
 			rx->ahead = U32_MAX;
 		if (status != IWT_FPDU_OK)
@@ -88,7 +89,8 @@ static bool look_at_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32
  * iwt_rx_look_ahead() - look for confirmations behind the message that waits for a receive
  * @st: stream that waits for a receive; its lock is held
  *
- * Each FPDU is looked at once, also if several messages wait one after the other.
+ * The engine looks at each FPDU once, even if several messages wait one after the other.
+ * Completes the confirmed requests. If bytes are left, this function queues another run.
  */
 void iwt_rx_look_ahead(struct iwt_stream *st)
 {
@@ -106,7 +108,7 @@ void iwt_rx_look_ahead(struct iwt_stream *st)
 }
 
 /**
- * iwt_rx_answered() - receive a Response whose Read has finished already
+ * iwt_rx_answered() - receive the Response to a Read that take_confirmation() has finished
  * @st: stream with st->rx.answered; its lock is held
  * @f: the FPDU
  *

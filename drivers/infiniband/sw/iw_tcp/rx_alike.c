@@ -14,9 +14,9 @@
 /*
  * Destination of payload: a range of one region, or of the kernel's memory.
  *
- * @who: PD and stream on whose behalf memory is accessed
- * @stag: STag of the region
- * @addr: tagged offset of the next byte
+ * @who: PD and stream that access the memory
+ * @stag: STag or local key of the region
+ * @addr: tagged offset or address of the next byte
  * @left: number of bytes that may be placed from @addr on
  * @need: required rights
  * @mem: memory at @addr
@@ -56,8 +56,8 @@ static void target_of_response(struct iwt_stream *st, struct target *t)
 }
 
 /*
- * Destination of a Send: the rest of the current list element of the receive, limited by the size
- * of the receive. If there is none, @t stays empty.
+ * Destination of a Send: the rest of the current list element of the receive, limited by the
+ * total length of the receive. If no list element is left, @t stays empty.
  */
 static void target_of_send(struct iwt_stream *st, const struct iwt_fpdu *f, struct target *t)
 	__must_hold(&st->lock)
@@ -77,9 +77,10 @@ static void target_of_send(struct iwt_stream *st, const struct iwt_fpdu *f, stru
 
 /*
  * Check the destination. @mr: region that the engine holds, or NULL; usually the payload of the
- * previous segment was placed in this region. A destination in another region, and all errors,
- * are left to the path that handles one segment at a time. This function also reduces t->left to
- * the end of the region. Return: true if @len bytes may be placed.
+ * previous segment was placed in this region. If the destination is in another region, or after
+ * any error, this function returns false, and the caller handles one segment at a time. This
+ * function also reduces t->left to the end of the region. Return: true if @len bytes may be
+ * placed.
  */
 static bool reach_target(const struct iwt_mr *mr, struct target *t, u32 len)
 {
@@ -170,7 +171,8 @@ static void note_placed(struct iwt_stream *st, const struct iwt_fpdu *f, u32 len
 /**
  * iwt_rx_alike() - consume segments that continue the message of the last consumed segment
  * @st: stream; its lock is held
- * @f: FPDU that was consumed last, in this step; set to the last FPDU that this function consumes
+ * @f: FPDU that was consumed last in this step, zeroed if there was none; set to the last FPDU
+ *	that this function consumes
  * @at: position of the next FPDU; not moved
  * @max: maximum number of bytes of the stream to consume from @at on
  *
@@ -179,8 +181,8 @@ static void note_placed(struct iwt_stream *st, const struct iwt_fpdu *f, u32 len
  * Otherwise a peer could send many segments that do not fit: this function would examine all
  * their headers again for each segment that the slower path consumes.
  *
- * Return: number of consumed FPDUs. If 0, nothing was changed, and the caller has to examine the
- * next FPDU.
+ * Return: number of consumed FPDUs. If 0, @f and the state of the stream are unchanged, and the
+ * caller has to examine the next FPDU. Some bytes of its payload may have been placed.
  */
 u32 iwt_rx_alike(struct iwt_stream *st, struct iwt_fpdu *f, const struct iwt_cursor *at, u32 max)
 {

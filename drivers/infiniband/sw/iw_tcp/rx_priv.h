@@ -9,13 +9,13 @@
 
 #include "rx.h"
 
-/* Number of bytes of the current receive that a Send may fill. */
+/* Total length, in bytes, of the buffers of the current receive: the longest Send that fits. */
 static inline u32 iwt_rx_recv_room(const struct iwt_rx *rx)
 {
 	return min_t(u64, rx->recv->len, U32_MAX);
 }
 
-/* Return: the place for the next bytes of the Response to @out. */
+/* Return: the place in the consumer's memory for the next bytes of the Response to @out. */
 static inline struct iwt_place iwt_rx_sink(struct iwt_stream *st, const struct iwt_read_out *out)
 {
 	return (struct iwt_place) {

@@ -7,7 +7,7 @@
 #include "mr_copy.h"
 #include "mr_stag.h"
 
-/* A segment with the same header fields as the previous segment need not be checked again. */
+/* A segment that iwt_fpdu_follows() has recognised has a new TO only; RDMAP ignores TO. */
 static u32 check_rdmap(const struct iwt_fpdu *f)
 {
 	return f->follows ? IWT_OK : iwt_rdmap_check(&f->ddp, f->ulpdu_len);
@@ -20,8 +20,8 @@ static u32 miss(struct iwt_rx *rx, u64 to, u32 len)
 }
 
 /*
- * Place the payload into the held region, after the access was checked. Return: IWT_OK, the error
- * for the Terminate, or %IWT_ERR_ABSENT.
+ * Place the payload into the held region. The caller has checked the access. Return: IWT_OK, the
+ * error for the Terminate, or %IWT_ERR_ABSENT.
  */
 static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 			struct iwt_cursor *at)
@@ -37,8 +37,8 @@ static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 					       &rx->hold.hint, true);
 
 			/*
-			 * Fault in the whole rest of the FPDU: the FPDU is placed again from its
-			 * start, and must not wait for each page in turn.
+			 * Request all pages of the rest of the FPDU, not only the next page: each
+			 * time that the FPDU waits for pages, it is placed again from its start.
 			 */
 			if (!mem)
 				return miss(rx, to, end - to);
@@ -142,7 +142,7 @@ static u32 place_response(struct iwt_stream *st, struct iwt_read_out *out,
  * @st: stream; its lock is held
  * @out: the oldest outstanding operation of this end; not valid afterwards
  *
- * Return: IWT_OK, or the error for the Terminate.
+ * Return: IWT_OK, or IWT_ERR_LOCAL if the Read must invalidate an STag that can't be invalidated.
  */
 u32 iwt_rx_finish_read(struct iwt_stream *st, struct iwt_read_out *out)
 {
@@ -194,7 +194,7 @@ static u32 rx_response(struct iwt_stream *st, struct iwt_read_out *out,
  * iwt_rx_tagged() - place a Write or a Read Response
  * @st: stream; its lock is held
  * @f: the FPDU
- * @at: position of its first payload byte; moved
+ * @at: position of its first payload byte; moved unless the payload is contiguous
  *
  * Return: IWT_OK; the error for the Terminate (RFC 5041 7.1, 5040 7.2); or %IWT_ERR_ABSENT: then
  * the caller must pass the same FPDU again after the destination pages have been faulted in.

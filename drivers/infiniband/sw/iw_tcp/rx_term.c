@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* An inbound Terminate, and the request of this end that it blames. */
+/* An inbound Terminate, and the request of this end that the Terminate refers to. */
 #include "rx_priv.h"
 
 #include "proto/term.h"
@@ -7,8 +7,8 @@
 #include "trace.h"
 
 /*
- * Find the unanswered request that the peer's Terminate refers to. A Terminate that does not
- * quote the header of a request can only refer to the oldest request.
+ * Find the unanswered Read or atomic operation that the peer's Terminate refers to, or NULL. A
+ * Terminate that quotes no DDP header can only refer to the oldest of them.
  */
 static struct iwt_read_out *terminated(struct iwt_stream *st,
 				       const struct iwt_term *t)
@@ -21,7 +21,7 @@ static struct iwt_read_out *terminated(struct iwt_stream *st,
 	return iwt_readq_find(&st->readq, t->ddp.msn);
 }
 
-/* Return: completion status of the request that a Terminate of the peer refers to. */
+/* Return: completion status of the Read or atomic operation that a Terminate refers to. */
 static enum ib_wc_status blame_status(const struct iwt_term *t, bool atomic)
 {
 	switch (IWT_ERR_LAYER(t->err) << 4 | IWT_ERR_ETYPE(t->err)) {
@@ -56,8 +56,8 @@ static void blame_request(struct iwt_stream *st, const struct iwt_term *t)
 }
 
 /*
- * Return: completion status of the Send, Immediate Data or Write of a direct connection that a
- * Terminate refuses. The status is that which InfiniBand has for the same error.
+ * The peer of a direct connection has refused a Send, Immediate Data or a Write with the error
+ * @err. Return: the completion status that InfiniBand has for the same error.
  */
 static enum ib_wc_status refusal_status(u32 err)
 {
@@ -71,14 +71,14 @@ static enum ib_wc_status refusal_status(u32 err)
 }
 
 /*
- * Find the Send, Immediate Data or Write that a Terminate quotes. Return: false if it quotes
- * none, or none that has not completed.
+ * Find the work request of the Send, Immediate Data or Write with the quoted header @d. Return:
+ * false if @d is the header of another message, or if the request has already completed.
  */
 static bool find_refused(struct iwt_stream *st, const struct iwt_ddp *d, u32 *idx)
 	__must_hold(&st->lock)
 {
 	const struct iwt_tx *tx = &st->tx;
-	/* the last request has no MSN yet if its Send or Immediate Data has not begun */
+	/* is tx->idx a request of which no Send or Immediate Data has begun? */
 	bool early = tx->loaded || (tx->what == IWT_TX_WQE && tx->msg.ddp.tagged);
 
 	if (d->tagged)
@@ -99,15 +99,18 @@ static void refuse_message(struct iwt_stream *st, const struct iwt_term *t)
 	if (!st->sq.confirm || !t->has_ddp || status == IB_WC_WR_FLUSH_ERR ||
 	    !find_refused(st, &t->ddp, &idx))
 		return;
-	/* the peer has placed all messages before it */
+	/* the peer has placed all messages before the message that it refuses */
 	iwt_sq_confirm(&st->sq, idx);
 	iwt_sq_done(&st->sq, idx, status);
 }
 
 /**
- * iwt_rx_term() - receive a Terminate
+ * iwt_rx_term() - receive a Terminate (RFC 5040 4.8)
  * @st: stream; its lock is held
  * @f: the FPDU
+ *
+ * Sets st->rx.term_err, and the completion status of the request that the Terminate refers to.
+ * The engine discards all later bytes of the stream.
  */
 void iwt_rx_term(struct iwt_stream *st, const struct iwt_fpdu *f)
 {

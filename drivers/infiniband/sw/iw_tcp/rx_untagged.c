@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Inbound Sends, Immediate Data, Read and Atomic Requests. */
+/* Inbound Sends, Immediate Data, Read and Atomic Requests, and Atomic Responses. */
 #include "rx_priv.h"
 
 #include "dev.h"
@@ -165,8 +165,8 @@ static u32 rx_imm(struct iwt_stream *st, const struct iwt_fpdu *f)
 }
 
 /*
- * May the peer read this memory? The access is checked again when the bytes are read for the
- * Response. Return: IWT_OK or the error for the Terminate.
+ * May the peer read this memory? The transmit engine checks the access again when it reads the
+ * bytes for the Response. Return: IWT_OK or the error for the Terminate.
  */
 static u32 check_read(struct iwt_stream *st, const struct iwt_rdmap_read *r)
 	__must_hold(&st->lock)
@@ -211,8 +211,8 @@ static u32 rx_read_req(struct iwt_stream *st, const struct iwt_fpdu *f)
 }
 
 /*
- * May the peer execute this operation? The access is checked again when the operation is
- * executed. Return: IWT_OK or the error for the Terminate.
+ * May the peer execute this operation? The transmit engine checks the access again when it
+ * executes the operation. Return: IWT_OK or the error for the Terminate.
  */
 static u32 check_atomic(struct iwt_stream *st, const struct iwt_atomic *a)
 	__must_hold(&st->lock)
@@ -266,8 +266,8 @@ static u32 rx_atomic_resp(struct iwt_stream *st, const struct iwt_fpdu *f)
 }
 
 /*
- * Does the peer have as many requests outstanding as IRD allows? The request whose Response is
- * being sent counts, too.
+ * Does the peer have as many requests outstanding as IRD allows? The request that is being
+ * answered counts, too.
  */
 static bool ird_reached(const struct iwt_stream *st)
 	__must_hold(&st->lock)
@@ -380,9 +380,11 @@ static bool is_more(const struct iwt_rx *rx, const struct iwt_fpdu *f)
  * iwt_rx_untagged() - place and deliver an untagged segment
  * @st: stream; its lock is held
  * @f: the FPDU
- * @at: position of its first payload byte; moved
+ * @at: position of its first payload byte; moved unless the payload is contiguous
  *
- * Return: IWT_OK, the error for the Terminate, or %IWT_ERR_ABSENT, as iwt_rx_tagged().
+ * Return: IWT_OK; the error for the Terminate; or %IWT_ERR_ABSENT: then the caller must pass the
+ * same FPDU again after the destination pages have been faulted in, or, if st->rx.wait_recv is
+ * set, after a receive has been posted or the wait has reached its time limit.
  */
 u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f,
 		    struct iwt_cursor *at)
@@ -398,7 +400,7 @@ u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f,
 					false);
 		return err;
 	}
-	/* a new message may use another region, and only one region may be held at a time */
+	/* a new message may access another region, and the engine may hold only one region */
 	if (!d->mo)
 		iwt_hold_drop(&st->rx.hold);
 	if (is_rtr(&st->rx, f))

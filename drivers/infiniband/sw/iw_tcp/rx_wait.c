@@ -2,14 +2,15 @@
 /*
  * Waiting for a receive, on a direct connection.
  *
- * With InfiniBand, a Send for which no receive is posted is sent again later. Here the Send stays
- * in TCP's queue, with all data after it, until the consumer posts a receive: as an FPDU whose
- * memory is absent. The receive engine does not read the FPDU again before there is a receive, so
- * a peer can't make this end compute its CRC again and again.
+ * With InfiniBand, the sender repeats a Send for which no receive is posted. Here the Send and
+ * all data after it stay in TCP's queue until the consumer posts a receive, just as an FPDU waits
+ * for absent memory. The receive engine reads the FPDU again only after a receive was posted, or
+ * at the time limit, so a peer can't make this end compute the CRC of the FPDU again and again.
  *
- * A process learns by the flag IWT_RING_NEED_WAKEUP of the ring that it has to ring the doorbell
- * after a post: of the queue pair, or of the shared receive queue (srq.c), which then wakes some
- * of the streams that wait. tests/unit/recv_model.py tries all orders of these steps.
+ * If the ring's flag IWT_RING_NEED_WAKEUP is set, a process rings a doorbell after it has posted
+ * a receive: the doorbell of the queue pair, or the doorbell of the shared receive queue (srq.c),
+ * which wakes some of the streams that wait. tests/unit/recv_model.py tries all orders of these
+ * steps.
  */
 #include "rx_priv.h"
 
@@ -20,7 +21,7 @@
 #include "sock.h"
 #include "srq.h"
 
-/* Run the engines. Any context; the caller may hold any lock. */
+/* Queue a run of the engines. Any context; the caller may hold any lock. */
 static void resume(struct iwt_recv_wait *w)
 {
 	struct iwt_stream *st = container_of(w, struct iwt_stream, recv_wait);
@@ -44,7 +45,7 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* Initialise the wait of a stream. @w: member of the stream, zeroed. */
+/* Prepare a new stream for waits. @w: member recv_wait of the stream, zeroed. Does not sleep. */
 void iwt_rx_wait_setup(struct iwt_recv_wait *w)
 {
 	INIT_LIST_HEAD(&w->srq.node);
@@ -54,7 +55,7 @@ void iwt_rx_wait_setup(struct iwt_recv_wait *w)
 
 /**
  * iwt_rx_wait_quiesce() - wait until the timer of the stream has ended
- * @w: member of a stream without a socket
+ * @w: member recv_wait of a stream without a socket
  *
  * May sleep.
  */
@@ -63,7 +64,10 @@ void iwt_rx_wait_quiesce(struct iwt_recv_wait *w)
 	hrtimer_cancel(&w->timer);
 }
 
-/* Take a receive of the stream's own queue. @wait: if there is none, let posters ring. */
+/*
+ * Take a receive of the stream's own queue. @wait: if the queue is empty, set the flag that makes
+ * a poster ring the doorbell. Return: as iwt_rq_next().
+ */
 static int own_recv(struct iwt_rq *rq, struct iwt_rwqe *wqe, bool wait)
 {
 	int got = iwt_rq_next(rq, wqe);
@@ -91,11 +95,13 @@ static void begin_wait(struct iwt_stream *st)
 }
 
 /**
- * iwt_rx_next_recv() - take the next receive; if there is none, wait for a post
- * @st: stream that waits for receives; its lock is held
+ * iwt_rx_next_recv() - take the next receive; if no receive is posted, begin a wait
+ * @st: stream of a direct connection whose messages wait (rx.rnr_ms is not 0); its lock is held
  * @wqe: receives the private copy
  *
- * After the time limit, this function does not wait any more.
+ * Never sleeps. If no receive is posted, this function sets st->rx.wait_recv, and arranges that a
+ * later post or the timer runs the engines. After the time limit (rx.wait_over), this function
+ * begins no wait.
  *
  * Return: as iwt_rq_next(). If 0 and st->rx.wait_recv is true, the message has to wait.
  */
@@ -122,7 +128,10 @@ int iwt_rx_next_recv(struct iwt_stream *st, struct iwt_rwqe *wqe)
 	return got;
 }
 
-/* May a message take a receive now? If not, a poster rings the doorbell, or srq.c wakes @st. */
+/*
+ * May a message take a receive now? If not, the next poster rings the doorbell of the queue pair,
+ * or srq.c wakes @st.
+ */
 static bool has_recv(const struct iwt_stream *st)
 {
 	const struct iwt_rq *rq = &st->rq;
@@ -136,7 +145,7 @@ static bool has_recv(const struct iwt_stream *st)
  * iwt_rx_must_wait() - does the first message in TCP's queue still have to wait for a receive?
  * @st: stream that waits for a receive; its lock is held
  *
- * Return: true if so; false if there is a receive, or if the time is over.
+ * Return: true if so; false if a receive is posted, or if the time limit of the wait is over.
  */
 bool iwt_rx_must_wait(struct iwt_stream *st)
 {
@@ -155,7 +164,8 @@ bool iwt_rx_must_wait(struct iwt_stream *st)
  * iwt_rx_end_wait() - the stream has ended: do not wait for a receive any more
  * @st: stream; its lock is held
  *
- * A receive for which the stream was woken is left to the next stream that waits.
+ * If a shared receive queue has woken the stream for a receive, the queue wakes the next stream
+ * that waits instead. Never sleeps: the timer may still be running (iwt_rx_wait_quiesce()).
  */
 void iwt_rx_end_wait(struct iwt_stream *st)
 {
