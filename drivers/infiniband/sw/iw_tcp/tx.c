@@ -69,7 +69,7 @@ static void drop_taken(struct iwt_tx *tx, u32 bytes)
 	tx->chunk[0].bv_len -= bytes;
 }
 
-/* Passes the pieces to TCP. Return: false when TCP did not accept all of them. */
+/* Pass the pieces to TCP. Return: false when TCP did not accept all bytes. */
 static bool send_batch(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -91,7 +91,7 @@ static bool send_batch(struct iwt_stream *st)
 	return iwt_tx_taken(st, total, taken);
 }
 
-/* Passes all framed bytes to TCP. Return: false when TCP did not accept all of them. */
+/* Pass all framed bytes to TCP. Return: false when TCP did not accept all bytes. */
 static bool send_framed(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -144,7 +144,10 @@ static enum iwt_tx_result blocked(const struct iwt_stream *st)
 	return iwt_sock_starved(st->sock) ? IWT_TX_STARVED : IWT_TX_IDLE;
 }
 
-/* Frames and sends one batch. Return: IWT_TX_MORE to continue, else the result of the run. */
+/*
+ * Send the rest of the last batch, then frame and send one batch. Return: IWT_TX_MORE to
+ * continue, else the result of the run.
+ */
 static enum iwt_tx_result run_batch(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -220,7 +223,7 @@ u32 iwt_tx_unsent(const struct iwt_stream *st)
 
 /**
  * iwt_tx_terminate() - send a Terminate as the next and last message
- * @tx: engine
+ * @tx: engine; the lock of the stream is held
  * @err: error that the Terminate reports
  * @hdr: DDP and RDMAP header of the offending segment, or NULL
  * @hdr_len: length of @hdr in bytes
@@ -292,8 +295,8 @@ bool iwt_tx_busy(const struct iwt_stream *st)
  * iwt_tx_wanted() - does iwt_tx_run() perhaps have work?
  * @st: stream; its lock is held
  *
- * Return: false when iwt_tx_run() has no work; then IWT_RING_NEED_WAKEUP is set, and a process
- * that posts rings the doorbell.
+ * Return: false when iwt_tx_run() has no work; then IWT_RING_NEED_WAKEUP is set, so that the next
+ * post wakes the engine.
  */
 bool iwt_tx_wanted(const struct iwt_stream *st)
 {

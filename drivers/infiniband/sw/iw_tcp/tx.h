@@ -8,7 +8,7 @@
  *	tx_confirm.c	Reads that let the peer confirm messages
  *	tx_frame.c	frames the message as FPDUs
  *	tx_src.c	reads the payload of the message
- *	tx_zc_frame.c	FPDUs whose payload TCP refers to instead of copying it
+ *	tx_zc_frame.c	frames FPDUs without copying the payload (zero copy)
  */
 #ifndef IWT_TX_H
 #define IWT_TX_H

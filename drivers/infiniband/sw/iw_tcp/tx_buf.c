@@ -124,7 +124,7 @@ static unsigned long shrink_some(struct txbufs *c, unsigned long wanted)
 	return pages;
 }
 
-/* Frees pages of all processors. shrink_buf() acquires each buffer, so no lock is needed. */
+/* Free pages of all processors. shrink_buf() acquires each buffer, so no lock is needed. */
 static unsigned long shrink_bufs(struct shrinker *s, struct shrink_control *sc)
 {
 	unsigned long pages = 0;
@@ -142,8 +142,8 @@ static unsigned long shrink_bufs(struct shrinker *s, struct shrink_control *sc)
 }
 
 /*
- * Free the pages of buffers that were not used recently. Return: true when buffers beyond NEAR
- * still have pages.
+ * Free the pages of the large buffers beyond NEAR that were not used since the last trim().
+ * Return: true when some of the buffers beyond NEAR still have pages.
  */
 static bool trim_some(struct txbufs *c)
 {
@@ -327,8 +327,8 @@ static struct iwt_txbuf *jump(struct txbufs *c, u32 i, u32 min)
  * @kind: kind of the batch
  *
  * The function tries, in this order: the buffer that was used last; the first buffer, so that no
- * more buffers are in use than necessary; the next buffer, whose last use is the longest ago; and
- * the buffer that follows the buffers that were used before the last jump. If none of these
+ * more buffers are in use than necessary; the next buffer, which was used the longest time ago;
+ * and the buffer that follows the buffers that were used before the last jump(). If none of these
  * buffers has room, because TCP still refers to their pages, the next buffer gets a new page.
  * When memory is short, a new page may be smaller than @min; if no page can be allocated, any
  * other buffer with room is used. Bottom halves are off; never sleeps.
@@ -355,7 +355,7 @@ struct iwt_txbuf *iwt_txbuf_get(u32 min, enum iwt_txbuf_kind kind)
 	return b;
 }
 
-/* Release a buffer after framing. @b: buffer from iwt_txbuf_get(). */
+/* Release a buffer after framing. @b: buffer from iwt_txbuf_get(). Never sleeps. */
 void iwt_txbuf_put(struct iwt_txbuf *b)
 {
 	/* the caller's stores to the buffer are visible to the next engine that acquires it */

@@ -7,23 +7,25 @@
  * which needs no memory at either end, lets the peer confirm all messages before it. Reads and
  * atomic operations of the consumer have the same effect.
  *
- * A Read without a work request is sent when a message is framed, no Read confirms it yet, and
- * there is nothing else to send: then this Read is in the same segment as the end of the message,
- * if there is room. A peer that ends its queue pair as soon as it has the message has then
- * already received the Read. That is why requests that are not signalled need a confirmation,
- * too: if the peer leaves, they must not fail. The Read is also sent when a quarter of the send
- * queue waits for a confirmation, because there may always be something else to send. Both ends
- * have agreed on %IWT_DIRECT_READS more Reads than the consumers requested, so these Reads never
- * delay those of the consumer.
+ * The engine sends a Read without a work request when it has framed all messages, and no earlier
+ * Read will confirm the last one. If the segment with the end of the message has room, the Read
+ * is in the same segment: then a peer that destroys its queue pair as soon as it has received the
+ * message has received the Read, too. Requests that are not signalled also need a confirmation:
+ * without one they would fail when the peer leaves. If more than a quarter of the send queue
+ * waits for a confirmation, the engine sends the Read before other messages, because there may
+ * always be another message. Both ends have agreed on %IWT_DIRECT_READS more Reads than the
+ * consumers requested, so these Reads never delay the Reads of a consumer.
  */
 #include "tx_priv.h"
 
-/* A confirmation is urgent when this part (1 / n) of the send queue waits for it. */
+/* A confirmation is urgent when more than 1 / URGENT_PART of the send queue waits for it. */
 #define URGENT_PART	4
 
 /**
  * iwt_tx_own_read() - begin a Read of no bytes that has no work request
- * @st: stream; its lock is held
+ * @st: stream; its lock is held, and no message is being framed
+ *
+ * The caller sets tx->what to the kind of the message.
  *
  * Return: the entry of the Read; NULL if ORD is reached.
  */
@@ -58,9 +60,11 @@ bool iwt_tx_confirm_urgent(const struct iwt_stream *st)
 }
 
 /**
- * iwt_tx_want_confirm() - the current request is finished: let the peer confirm it
+ * iwt_tx_want_confirm() - note that the requests up to the current request need a confirmation
  * @st: stream of a direct connection; its lock is held
- * @local: the request has no message, so that only the requests before it need a confirmation
+ * @local: the current request has no message, so only the requests before it need a confirmation
+ *
+ * The message of the current request (tx->idx) is framed, or the request was executed locally.
  */
 void iwt_tx_want_confirm(struct iwt_stream *st, bool local)
 {
@@ -74,7 +78,7 @@ void iwt_tx_want_confirm(struct iwt_stream *st, bool local)
 }
 
 /**
- * iwt_tx_pick_confirm() - begin a Read that lets the peer confirm all messages until now
+ * iwt_tx_pick_confirm() - begin a Read that lets the peer confirm all framed messages
  * @st: stream that frames no message; its lock is held
  *
  * Return: true; false if no confirmation is needed, or none can be requested now.

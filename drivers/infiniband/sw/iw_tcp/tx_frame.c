@@ -164,11 +164,11 @@ static bool is_short(const struct iwt_tx *tx, u32 size)
 }
 
 /*
- * Find a buffer, tx->buf, with room for @size bytes. The buffer may have less room, but has
- * enough for the smallest MULPDU. For an FPDU that is longer than a buffer, or need not fit in a
- * segment, TX_LARGE_ROOM is enough. A batch has at most two large buffers: TCP would need several
- * skbs for more buffers, and a segment would end where the first skb is full. Return: false if
- * there is no room.
+ * Set tx->buf to a buffer with room for @size bytes. If memory is short, the buffer may have less
+ * room, but enough for the smallest MULPDU. For an FPDU that is longer than a buffer, or need not
+ * fit in a segment, TX_LARGE_ROOM is enough. A batch has at most two large buffers: TCP would
+ * need several skbs for more buffers, and a segment would end where the first skb is full.
+ * Return: false if the batch already has two large buffers, or if no buffer has room.
  */
 static bool find_room(struct iwt_tx *tx, u32 size)
 {
@@ -199,7 +199,10 @@ static bool put_fpdu(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 		iwt_fault_settle(&tx->src_hold.fault);
 		return true;
 	}
-	/* the FPDU was not framed: the message continues with this FPDU (RFC 5040 4.8) */
+	/*
+	 * the FPDU was not framed: the message continues with this FPDU, or a Terminate quotes
+	 * the part of the message that is left (RFC 5040 4.8)
+	 */
 	iwt_txseg_undo(&tx->msg, p);
 	tx->pos = was;
 	return false;
@@ -231,8 +234,8 @@ static u32 put_known(struct iwt_stream *st, struct iwt_txplan *p, u8 *to, u32 n)
 }
 
 /*
- * As put_known(), but the payload need not be in the current piece of the source: then the
- * function frames one FPDU. It also frames only one FPDU if FPDUs are traced.
+ * As put_known(), but if the payload is not in the current piece of the source, or if FPDUs are
+ * traced, the function frames at most one FPDU.
  */
 static u32 put_several(struct iwt_stream *st, struct iwt_txplan *p, u8 *to, u32 n)
 	__must_hold(&st->lock)
@@ -269,7 +272,7 @@ static u32 put_more(struct iwt_stream *st, struct iwt_txplan *p, u8 *to)
 
 /*
  * Frame one FPDU of the current message, and, if this FPDU fills a segment, more FPDUs of the
- * same size. Return: false when no FPDU could be framed, or an additional FPDU has failed.
+ * same size. Return: false when no FPDU could be framed, or when tx->err is set.
  */
 static bool frame(struct iwt_stream *st, u32 mss)
 	__must_hold(&st->lock)
@@ -333,7 +336,7 @@ static u32 segs_of_batch(struct iwt_tx *tx, u32 mss)
 	return tx->batch_segs;
 }
 
-/* Is there room in the unit (see above) under construction, or for another unit in the batch? */
+/* Is there room in the unit under construction (see unit()), or for another unit in the batch? */
 static bool batch_open(const struct iwt_tx *tx, u32 unit)
 {
 	if (tx->n_chunks == IWT_TX_CHUNKS)
@@ -343,7 +346,9 @@ static bool batch_open(const struct iwt_tx *tx, u32 unit)
 
 /**
  * iwt_tx_fill() - frame FPDUs until the batch is full or no message can be sent
- * @st: stream; the socket lock and the stream lock are held
+ * @st: stream; the socket lock and the stream lock are held, and all framed bytes are sent
+ *
+ * Sets tx->err after an error, and tx->dry if no other message can be sent. Never sleeps.
  */
 void iwt_tx_fill(struct iwt_stream *st)
 {

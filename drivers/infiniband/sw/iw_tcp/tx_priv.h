@@ -11,9 +11,9 @@
 
 /*
  * Evaluate the result of passing bytes to TCP: @ret is the number of bytes that TCP has accepted,
- * or -errno. -EPIPE does not mean that the connection is lost: after the FIN of this end the peer
- * may still send a Read or Atomic Request, but this end can't send the Response. The peer must
- * then end the connection.
+ * or -errno. -EAGAIN: TCP accepts no bytes now. -EPIPE does not mean that the connection is lost:
+ * after the FIN of this end the peer may still send a Read or Atomic Request, but this end can't
+ * send the Response. The peer must then end the connection.
  */
 static inline void iwt_tx_sent(struct iwt_tx *tx, int ret)
 {
@@ -23,8 +23,8 @@ static inline void iwt_tx_sent(struct iwt_tx *tx, int ret)
 
 /*
  * Count the bytes of a batch that TCP has accepted. @wanted: number of bytes that were passed to
- * TCP. @taken: number of bytes that TCP has accepted. Return: false when TCP has not accepted all
- * of them.
+ * TCP. @taken: number of bytes that TCP has accepted. Return: false when @taken is less than
+ * @wanted.
  */
 static inline bool iwt_tx_taken(struct iwt_stream *st, u32 wanted, u32 taken)
 	__must_hold(&st->lock)
@@ -58,7 +58,8 @@ void iwt_tx_finish(struct iwt_stream *st)
 	__must_hold(&st->lock);
 
 /*
- * Return: index of the first request whose message is not framed. No message is being framed.
+ * Call this function only while no message is being framed. Return: index of the first work
+ * request that has not been framed.
  */
 static inline u32 iwt_tx_unframed(const struct iwt_stream *st)
 	__must_hold(&st->lock)
@@ -66,7 +67,7 @@ static inline u32 iwt_tx_unframed(const struct iwt_stream *st)
 	return st->tx.loaded ? st->tx.idx : st->sq.cons;
 }
 
-/* Is a Read to be sent that lets the peer confirm messages? */
+/* Must this end send a Read that lets the peer confirm messages, and may it send one now? */
 static inline bool iwt_tx_confirm_wanted(const struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -80,7 +81,7 @@ struct iwt_read_out *iwt_tx_own_read(struct iwt_stream *st)
 	__must_hold(&st->lock);
 void iwt_tx_want_confirm(struct iwt_stream *st, bool local)
 	__must_hold(&st->lock);
-/* Do so many requests need a confirmation that it must be requested now? */
+/* Do so many requests need a confirmation that this end must request one now? */
 bool iwt_tx_confirm_urgent(const struct iwt_stream *st)
 	__must_hold(&st->lock);
 /* Return: false if no confirmation is needed, or none can be requested now. */

@@ -270,7 +270,7 @@ static bool begin_wqe(struct iwt_stream *st)
 
 /*
  * May the loaded work request begin now? A request with a fence waits until all earlier Reads and
- * atomic operations have finished. An invalidation waits in the same way, because it might
+ * atomic operations have finished. A local invalidation waits in the same way, because it might
  * invalidate the sink of such an operation. Reads and atomic operations wait if ORD was reached.
  */
 static bool wqe_ready(const struct iwt_stream *st)
@@ -312,8 +312,8 @@ static bool may_begin(struct iwt_stream *st, bool fresh)
 }
 
 /*
- * Start requests of the send queue until one of these requests is the current message. Return:
- * false if there is no such request, or after an error.
+ * Start requests of the send queue until the message of one of these requests has begun. Return:
+ * false if no message has begun.
  */
 static bool pick_wqe(struct iwt_stream *st)
 	__must_hold(&st->lock)
@@ -357,9 +357,9 @@ static bool put_back(struct iwt_stream *st)
 
 /*
  * Execute an atomic operation of the peer, and begin its Response. The operation is executed only
- * now, when the Response can be framed: all earlier requests are already answered (RFC 7306 7),
- * and the operation is executed only once. Return: false after an error, or when memory is
- * absent.
+ * now, when the Response can be framed: all earlier requests are already answered (RFC 7306 5.4
+ * rule 8), and the operation is executed only once. Return: false after an error, or when memory
+ * is absent.
  */
 static bool begin_atomic_resp(struct iwt_stream *st)
 	__must_hold(&st->lock)
@@ -489,6 +489,8 @@ static void count_message(struct iwt_stream *st)
 /**
  * iwt_tx_finish() - finish the current message after its last FPDU is framed
  * @st: stream; its lock is held
+ *
+ * The Immediate Data of a Write with immediate data becomes the current message.
  */
 void iwt_tx_finish(struct iwt_stream *st)
 {

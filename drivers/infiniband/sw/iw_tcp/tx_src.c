@@ -28,7 +28,7 @@ bool iwt_tx_fail(struct iwt_stream *st, u32 err)
  */
 bool iwt_tx_fail_wqe(struct iwt_stream *st, enum ib_wc_status status)
 {
-	/* the error is no error of the earlier messages: they are sent before the Terminate */
+	/* earlier messages are not affected: the engine sends them before the Terminate */
 	if (unlikely(st->sq.confirm))
 		iwt_sq_confirm(&st->sq, st->tx.idx);
 	iwt_sq_done(&st->sq, st->tx.idx, status);
@@ -37,7 +37,7 @@ bool iwt_tx_fail_wqe(struct iwt_stream *st, enum ib_wc_status status)
 	return iwt_tx_fail(st, IWT_ERR_LOCAL);
 }
 
-/* The memory from the present position to the end of the list element or the Read Response. */
+/* The memory from the present position to the end of the list element or of the Read Response. */
 struct rest {
 	u32 stag;
 	u64 addr;
@@ -136,8 +136,8 @@ static bool wqe_piece(struct iwt_stream *st)
  *
  * Sets tx->src to the address of the piece, and tx->src_len to its length in bytes.
  *
- * Return: true if there is a piece; false when the access is denied: then tx->err is set; false,
- * too, when the memory is absent, and must be made present first.
+ * Return: true if there is a piece; false if the access is denied (tx->err is set), or if the
+ * memory is absent and must be made present first (tx->err is not set).
  */
 bool iwt_tx_next_piece(struct iwt_stream *st)
 {

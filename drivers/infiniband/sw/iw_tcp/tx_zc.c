@@ -16,7 +16,8 @@
 
 /**
  * struct iwt_zc - the batches of one queue pair that TCP refers to
- * @lock: innermost lock; acquired in any context in which the network frees an skb
+ * @lock: innermost of the driver's locks; acquired in any context in which the network frees an
+ *	skb
  * @ref: number of references: one of the queue pair, and one of each batch
  * @wake: called when the oldest batch is released; NULL after iwt_zc_mute() or iwt_zc_close()
  * @ctx: argument of @wake
@@ -97,9 +98,9 @@ static const struct ubuf_info_ops ubuf_ops = {
 };
 
 /**
- * iwt_zc_exit() - wait at module unload, when no queue pair is left
+ * iwt_zc_exit() - wait at module unload until the network has released all batches
  *
- * Sleeps until the network has released all memory of work requests.
+ * No queue pair is left. May sleep.
  */
 void iwt_zc_exit(void)
 {
@@ -110,7 +111,7 @@ void iwt_zc_exit(void)
 /**
  * iwt_zc_new() - allocate the object of a queue pair
  * @wake: called when iwt_zc_released_seq() would return a new number: in any context and with any
- *	lock held, so @wake must only queue work; not called after iwt_zc_mute()
+ *	lock held, so @wake must only queue work; not called after iwt_zc_mute() or iwt_zc_close()
  * @ctx: argument of @wake
  *
  * May sleep.

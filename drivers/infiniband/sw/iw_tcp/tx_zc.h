@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory of work requests that TCP refers to instead of copying it.
+ * Zero copy: TCP refers to the memory of work requests, so that this memory need not be copied.
  *
  * TCP may have to retransmit bytes until the peer acknowledges them, and a network card may read
  * the bytes even later. So such a work request is completed only when TCP has released the

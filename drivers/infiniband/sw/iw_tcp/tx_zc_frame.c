@@ -8,9 +8,9 @@
  * markers either, because markers would divide the payload into short pieces. With PREEMPT_RT
  * zero copy is not available (config.c).
  *
- * Zero copy is not used for Read Responses: the owner of the source memory gets no completion for
- * a Response. The owner may revoke the peer's access at any time and use the memory for other
- * data, which the peer must not receive.
+ * Zero copy is not used for Read Responses: the consumer gets no completion for a Response. The
+ * consumer may revoke the peer's access at any time and use the memory for other data, which the
+ * peer must not receive.
  */
 #include "tx_priv.h"
 
@@ -179,7 +179,7 @@ static bool zc_put_fpdu(struct iwt_stream *st, u32 mulpdu)
 		iwt_fault_settle(&tx->src_hold.fault);
 		return true;
 	}
-	/* the FPDU was not framed: the message continues with this FPDU (RFC 5040 4.8) */
+	/* the FPDU was not framed: the message continues with this FPDU */
 	tx->msg = undo.msg;
 	tx->pos = undo.pos;
 	iwt_zc_cut(tx->zcb, undo.bytes);
