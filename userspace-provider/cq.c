@@ -16,7 +16,10 @@
 /* Number of posts without a doorbell after which iwt_cq_defer() flushes them. */
 #define IWT_UNFLUSHED_MAX	64
 
-/* Creates a completion queue. Returns NULL with errno set on failure. */
+/*
+ * Creates a completion queue. Returns NULL with errno set on failure. The caller checks @attr,
+ * and sets single_threaded and the functions for polling.
+ */
 struct iwt_cq *iwt_cq_new(struct ibv_context *context,
 			  const struct ibv_cq_init_attr_ex *attr)
 {
@@ -129,7 +132,8 @@ void iwt_cq_unlock(struct iwt_cq *cq)
 
 /*
  * Sets *prod to the end of the available completions, which begin at @cons. Returns 0, or EIO
- * when the queue has overrun and the process has read all completions from before the overrun.
+ * if a completion was lost because the queue was full, and @cons is after the last completion
+ * that was not lost.
  * The caller holds the CQ lock.
  */
 int iwt_cq_available(struct iwt_cq *cq, uint32_t cons, uint32_t *prod)
@@ -226,8 +230,8 @@ static void iwt_cq_call(struct iwt_cq *cq)
 
 /*
  * Flushes the requests that were posted without a doorbell, if the kernel relies on the process
- * to flush them (IWT_RING_DEFERRED). Returns true if it has called the kernel. The caller does
- * not hold the CQ lock.
+ * to flush them (IWT_RING_DEFERRED). Returns true if this function has called the kernel, so that
+ * there may be new completions. The caller does not hold the CQ lock.
  */
 bool iwt_cq_flush(struct iwt_cq *cq)
 {

@@ -18,7 +18,10 @@ static void iwt_cq_show(struct iwt_cq *cq)
 	cq->vcq.cq_ex.status = cq->cqe->status;
 }
 
-/* Returns 0 with the lock held, or an errno value without the lock. */
+/*
+ * Begins to poll. Returns 0, and the lock stays held; ENOENT if the queue is empty, or EIO after
+ * an overrun: then the lock is not held.
+ */
 static int iwt_cq_start(struct iwt_cq *cq)
 {
 	int ret;
@@ -117,7 +120,7 @@ static uint32_t iwt_read_qp_num(struct ibv_cq_ex *ibcq)
 	return to_iwt_cq_ex(ibcq)->cqe->qp_num;
 }
 
-/* Connected queue pairs and iWARP ports do not have the following values: */
+/* A completion of a connected queue pair has none of these values, and an iWARP port no LID: */
 
 static uint32_t iwt_read_src_qp(struct ibv_cq_ex *ibcq)
 {

@@ -54,9 +54,10 @@ static int iwt_cq_map(struct iwt_cq *cq, const struct iwt_resize_cq_resp *resp,
 }
 
 /*
- * Copies the old entries to the new ring, and switches to the new ring. This also overwrites the
- * completions that the kernel itself has written to the new ring: since the resize command,
- * threads may have removed completions (iwt_cq_clean()), but only from the old ring.
+ * Copies the old entries to the new ring, and switches to the new ring. The copy overwrites the
+ * completions that the kernel has written to the new ring. This is necessary, because since the
+ * resize command threads may have removed completions (iwt_cq_clean()), but only from the old
+ * ring.
  */
 static void iwt_cq_move(struct iwt_cq *cq, const struct iwt_ring *next)
 {

@@ -55,7 +55,7 @@ struct iwt_wq {
 	uint32_t max_sge;
 };
 
-/* What iwt_wq_publish() returns: the action that must follow. */
+/* Result of iwt_wq_publish(): what the caller must do after it has unlocked the queue. */
 enum iwt_news {
 	IWT_NEWS_NONE,		/* nothing to do: no entry was passed to the kernel */
 	IWT_NEWS_QUIET,		/* no doorbell: the kernel polls, or the post is deferred */
@@ -67,16 +67,16 @@ struct iwt_qp {
 	struct iwt_wq sq;
 	struct iwt_wq rq;
 	uint32_t max_inline;
-	/* numbers of the queue pair's bits in its completion queues: see iwt_create_qp_resp */
+	/* numbers of this queue pair's bits in both completion queues: see iwt_create_qp_resp */
 	uint32_t send_bit;
 	uint32_t recv_bit;
 	/* features of the context: bits of enum iwt_feature */
 	uint64_t features;
 	bool sig_all;
 
-	/* valid between wr_start and wr_complete, guarded by sq.lock: current request, or NULL */
+	/* current request, or NULL; valid from wr_start to wr_complete or wr_abort */
 	struct iwt_send_wqe *wqe;
-	/* as wqe: errno value for wr_complete, or 0 */
+	/* errno value that wr_complete returns, or 0; valid when wqe is */
 	int wr_err;
 };
 
@@ -95,7 +95,7 @@ struct iwt_srq {
 	bool moving;
 };
 
-/* The lock guards the ring and cons; if single_threaded is set, the lock is not used. */
+/* The lock guards ring, cons, polled and cqe; if single_threaded is set, the lock is not used. */
 struct iwt_cq {
 	struct verbs_cq vcq;
 	struct iwt_ring ring;
@@ -104,25 +104,25 @@ struct iwt_cq {
 	uint32_t cons;
 	/* number of posts without a doorbell that are not flushed; any thread may increment it */
 	uint32_t unflushed;
-	/* bits of the queue pairs with such posts; the kernel clears the bits */
+	/* bits of the queue pairs with such posts, shared with the kernel, which clears bits */
 	uint32_t *posted;
 	uint32_t posted_bits;
 
-	/* valid between start_poll and end_poll: index after the available completions */
+	/* index after the available completions; valid from start_poll to end_poll */
 	uint32_t polled;
-	/* valid between start_poll and end_poll: current completion */
+	/* current completion; valid from start_poll to end_poll, else NULL */
 	const struct iwt_cqe *cqe;
 
 	/* serializes resizes; guards the fields below */
 	pthread_mutex_t resizing;
-	/* the entries with which the queue was created */
+	/* the entries with which the queue was created, and their number */
 	uint8_t *first_entries;
 	uint32_t first_num;
 	/* mapping of the entries in use, if first_entries are not in use */
 	struct iwt_map more;
 	/* result of the last call of IWT_METHOD_CQ_RESIZED: 0 or an errno value */
 	int untold;
-	/* flags of this call */
+	/* flags of the last call of IWT_METHOD_CQ_RESIZED */
 	uint32_t untold_flags;
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * MPA startup on a socket of the program. This file receives the frames of the peer and sends the
- * frames of this end, with the rights of the program. The kernel composes and checks the frames,
- * and sends a Reply that accepts (see rdma/iw_tcp-abi.h). Bytes after a frame are never read.
+ * frames of this end, with the rights of the program. The kernel composes and checks the frames;
+ * only a Reply that accepts is also sent by the kernel (see rdma/iw_tcp-abi.h). This file never
+ * reads bytes after a frame.
  */
 
 #include <errno.h>
@@ -72,7 +73,8 @@ static void iwt_pause(int64_t left)
 
 /*
  * Waits until @events may have occurred. A startup has one deadline, which received bytes do not
- * extend (RFC 5044 7.1.2 r10). Returns 0, ETIMEDOUT after the deadline, or another errno value.
+ * extend (RFC 5044 7.1.2 rule 10). Returns 0, ETIMEDOUT after the deadline, or another errno
+ * value.
  */
 static int iwt_wait(int fd, short events, int64_t deadline)
 {
@@ -207,7 +209,7 @@ static int iwt_recv_frame(int fd, const char *key, struct iwt_frame *f,
 
 /*
  * After an invalid frame, or if no frame has arrived before the deadline, the connection must not
- * be used any more (RFC 5044 7.1.2 r2, r3, r10): then shut it down. Returns @err.
+ * be used any more (RFC 5044 7.1.2 rules 2, 3, 5 and 10): then shut it down. Returns @err.
  */
 static int iwt_end_startup(int fd, int err)
 {
@@ -335,8 +337,8 @@ static int iwt_mpa_start(struct ibv_qp *qp, int fd,
 }
 
 /*
- * As iwt_mpa_start(), but waits until TCP's send buffer has room for a frame, and repeats the
- * method after a signal.
+ * As iwt_mpa_start(), but repeats the method, until @deadline, as long as iwt_must_repeat() says
+ * so.
  */
 static int iwt_mpa_start_wait(struct ibv_qp *qp, int fd,
 			   const struct iwtdv_conn_param *param,

@@ -75,6 +75,11 @@ struct iwtdv_request {
 	uint8_t frame[20 + IWTDV_MAX_PRIVATE_DATA];
 };
 
+/*
+ * Manual pages in section 3 describe the functions. Those that return int return 0 or an errno
+ * value.
+ */
+
 /* Is this a device of iw_tcp? */
 bool iwtdv_is_supported(struct ibv_device *device);
 

@@ -64,7 +64,10 @@ enum iwt_news iwt_wq_publish(struct iwt_wq *wq)
 		IWT_NEWS_RING : IWT_NEWS_QUIET;
 }
 
-/* Rings the doorbell: the kernel reads the send queue and the receive queue. */
+/*
+ * Rings the doorbell: the kernel reads the send queue and the receive queue. Returns 0 or an
+ * errno value. The caller does not hold the lock of a queue.
+ */
 int iwt_qp_doorbell(struct iwt_qp *qp)
 {
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_QP, IWT_METHOD_QP_DOORBELL,
@@ -78,9 +81,9 @@ int iwt_qp_doorbell(struct iwt_qp *qp)
 /*
  * Performs the action @news after a post to the send queue: rings the doorbell if @news is
  * IWT_NEWS_RING. If @news is IWT_NEWS_QUIET, the kernel polls the ring, or relies on this process
- * to flush its posts. For the second case this function records the post in the completion queues
- * of the queue pair. iwt_cq_flush() flushes later if IWT_RING_DEFERRED is set. The caller does
- * not hold the lock of the queue. Returns 0 or an errno value.
+ * to flush its posts. In case the kernel relies on the process, this function records the post in
+ * the completion queues of the queue pair, and iwt_cq_flush() flushes later if IWT_RING_DEFERRED
+ * is set. The caller does not hold the lock of the queue. Returns 0 or an errno value.
  */
 int iwt_sq_tell(struct iwt_qp *qp, enum iwt_news news)
 {
@@ -99,7 +102,7 @@ int iwt_sq_tell(struct iwt_qp *qp, enum iwt_news news)
 	return 0;
 }
 
-/* Sets all fields of the header of a work request that has no data yet. */
+/* Initializes the header of a work request, without data and without operands. */
 void iwt_wqe_start(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		   enum iwt_wr_opcode opcode, uint64_t wr_id,
 		   unsigned int send_flags)
@@ -270,7 +273,7 @@ static int iwt_send_data(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 	return ret;
 }
 
-/* A window of type 1 must be bound by ibv_bind_mw() instead. */
+/* Returns EINVAL for a window of type 1, which a program must bind by ibv_bind_mw(). */
 static int iwt_send_bind(struct iwt_send_wqe *wqe, const struct ibv_send_wr *wr)
 {
 	if (wr->bind_mw.mw->type != IBV_MW_TYPE_2)
@@ -418,8 +421,8 @@ int iwt_wq_put_recvs(struct iwt_wq *wq, struct ibv_recv_wr *wr,
 
 /*
  * Reports errors as iwt_post_send() does. The kernel reads the ring when a message arrives, and
- * requires the doorbell only if a message waits for a receive, or to flush the receives of a queue
- * pair in error.
+ * requires the doorbell only if a message waits for a receive, or if the queue pair is in error:
+ * then the kernel flushes the receive.
  */
 int iwt_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad_wr)

@@ -207,7 +207,7 @@ static void iwt_srq_lock(struct iwt_srq *srq)
 	}
 }
 
-/* Rings the doorbell: the kernel wakes the messages that wait for a receive. */
+/* Rings the doorbell: the kernel wakes streams with a message that waits for a receive. */
 static int iwt_srq_doorbell(struct iwt_srq *srq)
 {
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_SRQ, IWT_METHOD_SRQ_DOORBELL,
