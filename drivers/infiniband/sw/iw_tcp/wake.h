@@ -84,8 +84,8 @@ struct iwt_migrate {
  *	engines in place of such a call, in nanoseconds
  * @missed: how often the timer ran the engines since the last call of iwt_cqpoll_flush()
  * @late: since the last call, the timer has found posts that the process had not flushed
- * @found: requests that the calls in progress have found; incremented by several calls at a time,
- *	so perhaps inexact
+ * @found: requests that the calls in progress have found, perhaps inexact if several calls are in
+ *	progress
  * @poor: number of calls in a row that found at most one request each, so that a doorbell would
  *	have done the same
  * @quiet_ns: earliest time at which posts may be deferred again, in nanoseconds
@@ -117,7 +117,7 @@ struct iwt_cqpoll {
 /**
  * struct iwt_cqpoll_member - membership of a queue pair in one of its completion queues
  * @qp: queue pair
- * @bit: number of the queue pair's bit in iwt_cqpoll.posted, or %IWT_NO_BIT
+ * @bit: number of the bit of @qp in iwt_cqpoll.posted, or %IWT_NO_BIT
  * @on: the posts to @qp are deferred, so the process need not ring its doorbell; guarded by
  *	iwt_cqpoll.lock
  */

@@ -12,11 +12,11 @@
  * bit is set. One call serves many requests, and the number of calls does not grow with the
  * number of queue pairs.
  *
- * No post is lost if the process does not call: then a timer runs the engines. If the timer has
- * to do so several times in a row, it stops the deferring of posts: the engines of all queue
- * pairs run once more, and set the flag IWT_RING_NEED_WAKEUP before they read the ring for the
- * last time (see wake_doorbell.c). tests/unit/ring_model.py tries all orders of these steps. If
- * the process did not call although it had posted, or if many calls in a row found at most one
+ * No post is lost if the process does not make this call: then a timer runs the engines. If the
+ * timer has to do so several times in a row, it stops the deferring of posts: the engines of all
+ * queue pairs run once more, and set the flag IWT_RING_NEED_WAKEUP before they read the ring for
+ * the last time (see wake_doorbell.c). tests/unit/ring_model.py tries all orders of these steps.
+ * If the process did not call although it had posted, or if many calls in a row found at most one
  * request each, the process has to use doorbells for some time: each time twice as long as
  * before, up to a limit.
  *
@@ -39,7 +39,7 @@ static struct iwt_cq *cq_of(const struct iwt_qp *qp, int i)
 	return to_iwt_cq(i ? qp->ibqp.recv_cq : qp->ibqp.send_cq);
 }
 
-/* Record that the process polls. */
+/* Record that the process has flushed its posts just now, or is flushing them. */
 static void note_seen(struct iwt_cqpoll *p)
 	__must_hold(&p->lock)
 {
@@ -191,7 +191,7 @@ static void run_later(struct iwt_cqpoll *p, u32 bit)
 	iwt_qp_run_bh(qp);
 }
 
-/* The process has not called in time: run the engines in its place. */
+/* The process has not called iwt_cqpoll_flush() in time: run the engines in its place. */
 static void take_place(struct iwt_cqpoll *p)
 	__must_hold(&p->lock)
 {
@@ -261,7 +261,7 @@ static void cqpoll_begin(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
 /**
  * iwt_cqpoll_member_rang() - a process's doorbell has been served
  * @qp: queue pair
- * @streams: the process does not wait for an event between its posts
+ * @streams: the process posts without waiting for the peer (posts_without_waiting())
  * @before: time when the process rang the doorbell, in nanoseconds
  * @now: time when the doorbell was served, in nanoseconds
  *
@@ -300,7 +300,7 @@ static void join(struct iwt_cqpoll *p, struct iwt_cqpoll_member *m)
 {
 	u32 bit;
 
-	/* without a bit the process rings the doorbell for each post */
+	/* without a bit, this completion queue never defers posts to the queue pair */
 	if (!p->bits || xa_alloc_bh(&p->members, &bit, m, XA_LIMIT(0, p->bits - 1),
 				    GFP_KERNEL))
 		return;
@@ -312,7 +312,7 @@ static void join(struct iwt_cqpoll *p, struct iwt_cqpoll_member *m)
 
 /**
  * iwt_cqpoll_member_join() - allocate bits at the completion queues, if they have free bits
- * @qp: queue pair whose doorbell nobody rings yet
+ * @qp: new queue pair; no process can ring its doorbell yet
  *
  * May sleep.
  */
@@ -325,7 +325,7 @@ void iwt_cqpoll_member_join(struct iwt_qp *qp)
 
 /**
  * iwt_cqpoll_member_end() - end the memberships of a queue pair in its completion queues
- * @qp: queue pair whose doorbell nobody rings any more
+ * @qp: queue pair; no process can ring its doorbell any more
  *
  * Process context.
  */

@@ -13,7 +13,8 @@
  *    full barrier and reads the index. So the process sees the flag, or the engine sees the
  *    index, or both: no post is missed.
  * 2. If the flag is set, the process rings the doorbell: the system call IWT_METHOD_QP_DOORBELL,
- *    which calls iwt_doorbell() and runs the engines.
+ *    which calls iwt_doorbell() and runs the engines. A process also rings this doorbell after it
+ *    has posted a receive, if the flag of the receive queue is set (rx_wait.c).
  * 3. A worker polls the ring, on an idle processor (wake_sqpoll.c). The flag stays clear as long
  *    as the worker polls.
  * 4. The process itself flushes its posts when it polls for completions (wake_cqpoll.c). The flag
@@ -86,11 +87,11 @@ static bool polls(const struct iwt_qp *qp)
 }
 
 /**
- * iwt_doorbell() - a process rings the doorbell
+ * iwt_doorbell() - a process rings the doorbell (IWT_METHOD_QP_DOORBELL)
  * @qp: queue pair
  *
- * Process context. When this function returns, the engines have read the ring, or will read the
- * ring soon.
+ * Process context, the caller holds no socket lock. When this function returns, the engines have
+ * read the rings of the queue pair, or will read the rings soon.
  */
 void iwt_doorbell(struct iwt_qp *qp)
 {
@@ -119,7 +120,7 @@ void iwt_doorbell_setup(struct iwt_qp *qp)
 
 /**
  * iwt_doorbell_join() - allocate bits at the completion queues, if they have free bits
- * @qp: queue pair whose doorbell nobody rings yet
+ * @qp: new queue pair; no process can ring its doorbell yet
  *
  * May sleep.
  */
@@ -130,7 +131,7 @@ void iwt_doorbell_join(struct iwt_qp *qp)
 
 /**
  * iwt_doorbell_end() - wait until no worker polls for a queue pair or runs its engines
- * @qp: queue pair in error, whose doorbell nobody rings any more
+ * @qp: queue pair in error; no process can ring its doorbell any more
  *
  * May sleep.
  */

@@ -41,7 +41,7 @@
 
 /*
  * The habit of wake_cqpoll.c: a process flushes its posts. The events are doorbells of all queue
- * pairs whose send queue uses the completion queue, with less than IWT_PAUSE_NS from the end of
+ * pairs that use the completion queue for sends, with less than IWT_PAUSE_NS from the end of
  * one doorbell to the beginning of the next. The threshold is higher than IWT_SQPOLL_FIRST, so
  * that a worker begins first. The threshold never changes. Instead, each time that this way has
  * saved no time, the process has to use doorbells for twice as long: WAIT is the initial time,

@@ -3,20 +3,20 @@
  * Engines that spin for a reply, for a bounded time.
  *
  * A process that polls for a message and replies to it makes a system call for each reply,
- * although the engine, on another processor, delivered the message only a moment before. If
- * such a process replies at once, the engine polls the send queue's ring for up to IWT_SPIN_NS
- * before it sets IWT_RING_NEED_WAKEUP. The flag is clear already when the message is delivered,
- * so the process need not ring the doorbell.
+ * although the engine, on another processor, delivered the message only a moment before. If such
+ * a process has usually replied at once, the engine polls the send queue's ring for up to
+ * IWT_SPIN_NS before the engine sets IWT_RING_NEED_WAKEUP. The flag is clear already when the
+ * engine delivers the message, so the process need not ring the doorbell.
  *
  * No post is lost: the flag is clear only while this engine runs, and before the engine ends it
  * sets the flag and reads the ring once more (iwt_ring_sleep()).
  *
- * The time of a spin is bounded, and the engine spins only on a processor other than that of the
- * process. A reply earns credit and a failed spin costs credit. When the credit is used up, the
- * engine does not spin until the process has posted a streak of replies by doorbells; the
- * required streak is longer each time. If several queue pairs receive in turn on a processor, a
- * spin would delay messages that have arrived: so the engine does not spin. The engine does not
- * spin either if the link's setting "polling" is off, or with PREEMPT_RT.
+ * The engine spins only on a processor other than that of the process. A spin that finds a reply
+ * earns credit, and a spin that finds none costs credit. When the credit is used up, the engine
+ * does not spin until the process has posted a streak of replies by doorbells; the required
+ * streak is longer each time, up to a limit. If several queue pairs receive in turn on a
+ * processor, a spin would delay messages that have arrived: so the engine does not spin. The
+ * engine does not spin either if the link's setting "polling" is off, or with PREEMPT_RT.
  */
 #include "wake_reply.h"
 
@@ -45,7 +45,7 @@ void iwt_reply_spin_setup(struct iwt_reply_spin *s)
  * iwt_reply_spin_rang() - a process's doorbell has been served
  * @st: stream
  * @replies: the post seems to reply to a message: the stream has received data since the last
- *	doorbell, and the process had no other request in progress
+ *	doorbell, no other request was in progress, and the process had taken all completions
  *
  * Process context.
  */

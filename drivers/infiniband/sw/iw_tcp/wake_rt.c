@@ -27,7 +27,7 @@
  * on a processor between reading and writing @used, some of the time is not counted.
  */
 struct window {
-	u64 begun;	/* local_clock() at its beginning */
+	u64 begun;	/* local_clock() at the beginning of the window */
 	u64 used;	/* nanoseconds for which real time threads ran the engines */
 };
 

@@ -6,7 +6,7 @@
 #include <linux/kconfig.h>
 #include <linux/types.h>
 
-/* May this thread run an engine? Only with PREEMPT_RT. */
+/* Called only with PREEMPT_RT, by the functions below. */
 bool iwt_realtime_may(u64 *since);
 void iwt_realtime_did(u64 since);
 

@@ -51,9 +51,10 @@ static bool set_polled(struct iwt_qp *qp, bool on)
 }
 
 /*
- * Run the engines for each post, until the process pauses, IWT_SQPOLL_STRETCH_NS are over, or
- * another thread is runnable. If TCP can't accept all data now, the engines continue later, in a
- * callback of the socket. Return: number of requests that the worker has found.
+ * Run the engines for each post, until the process pauses, IWT_SQPOLL_STRETCH_NS are over,
+ * another thread is runnable, or the queue pair sends no more requests. If TCP can't accept all
+ * data now, the engines continue later, in a callback of the socket. Return: number of requests
+ * that the worker has found.
  */
 static u32 poll(struct iwt_qp *qp)
 {
@@ -123,7 +124,7 @@ void iwt_sqpoll_setup(struct iwt_sqpoll *p)
 /**
  * iwt_sqpoll_rang() - a process's doorbell has been served
  * @qp: queue pair
- * @busy: the process does not sleep between its posts
+ * @busy: the process posts without waiting for the peer, or waits by polling
  * @now: time when the doorbell was served, in nanoseconds
  *
  * If the streak of doorbells with @busy, in quick succession, has reached its threshold, the
@@ -144,7 +145,7 @@ void iwt_sqpoll_rang(struct iwt_qp *qp, bool busy, u64 now)
 
 /**
  * iwt_sqpoll_end() - wait until no worker polls
- * @qp: queue pair in error, whose doorbell nobody rings any more
+ * @qp: queue pair in error; no process can ring its doorbell any more
  *
  * May sleep.
  */

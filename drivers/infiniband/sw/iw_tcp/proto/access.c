@@ -5,7 +5,7 @@
 /**
  * iwt_access_check() - decide whether an access is allowed
  * @r: the region or window to which the STag or local key belongs, or NULL if there is none
- * @who: PD and stream on whose behalf memory is accessed
+ * @who: PD and stream that access the memory
  * @addr: first tagged offset or address
  * @len: octets
  * @need: all rights that the access requires

@@ -16,8 +16,8 @@ enum iwt_rights {
 };
 
 /*
- * The protection domain and the stream on whose behalf memory is accessed. The address of this
- * structure identifies the stream.
+ * The protection domain and the stream that access memory. The address of this structure
+ * identifies the stream.
  */
 struct iwt_party {
 	const void *pd;	/* only compared, never dereferenced */
@@ -30,8 +30,8 @@ struct iwt_region {
 	u32 rights;
 	bool valid;
 	/*
-	 * A protection domain, or the only iwt_party that may use the window. The pointer is only
-	 * compared, never dereferenced.
+	 * The protection domain, or, for a window of type 2, the iwt_party of the stream that
+	 * bound the window. The pointer is only compared, never dereferenced.
 	 */
 	const void *owner;
 };
@@ -48,8 +48,8 @@ enum iwt_access_verdict {
 };
 
 /*
- * A special result of functions that return an error for a Terminate: there is no error, but the
- * pages must be faulted in before the access.
+ * A special result of functions that return an error for a Terminate: there is no error, but
+ * before the access, pages must be faulted in, or a receive must be posted (rx_wait.c).
  */
 #define IWT_ERR_ABSENT	0x20000u
 

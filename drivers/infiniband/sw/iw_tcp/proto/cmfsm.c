@@ -23,14 +23,14 @@
 /*
  * Every cell of the table is written out. A step to the same state without actions means that the
  * event can't happen in the state, or that the event changes nothing. iw_cm relies on these
- * properties: UP_REPLY is sent once, when the initiator leaves the states CONNECTING and
- * WAIT_REP; UP_CLOSE is sent once, and only after UP_REPLY with success or after UP_ESTABLISHED;
- * if the ULP has not accepted a Request, no event follows UP_REQUEST.
+ * properties: UP_REPLY is sent once, when the initiator leaves CONNECTING or WAIT_REP for a later
+ * state; UP_CLOSE is sent once, and only after UP_REPLY with success or after UP_ESTABLISHED; if
+ * the ULP has not accepted a Request, no event follows UP_REQUEST.
  *
  * A ULP may answer a Request at any time. A deadline for the answer is set only if the listener
- * is destroyed, because then the ULP may not know of the Request. An established stream has a
- * deadline only while its end waits for outstanding work, or for TCP to accept a Terminate while
- * the peer does not read. After FIN is queued, neither destroying the queue pair nor a slow peer
+ * is destroyed, because then the ULP may not know of the Request. In the state FULL there is a
+ * deadline only while a graceful close waits for outstanding work, or while a Terminate waits
+ * until TCP accepts it. After FIN is queued, neither destroying the queue pair nor a slow peer
  * causes a reset: a reset would lose the octets that TCP still has to deliver, above all a
  * Terminate. So the queue pair is detached, and the endpoint reads and discards the data of the
  * peer. If the peer does not understand the Request, the initiator returns to the state

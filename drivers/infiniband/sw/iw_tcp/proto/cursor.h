@@ -27,7 +27,7 @@ struct iwt_cursor {
 };
 
 const u8 *iwt_cursor_piece(struct iwt_cursor *c, u32 max, u32 *len);
-/* The three functions return false if fewer than @len octets are left. */
+/* These three functions return false if fewer than @len octets are left. */
 bool iwt_cursor_copy(struct iwt_cursor *c, void *to, u32 len);
 bool iwt_cursor_skip_far(struct iwt_cursor *c, u32 len);
 bool iwt_cursor_crc(struct iwt_cursor *c, u32 len, u32 *crc);

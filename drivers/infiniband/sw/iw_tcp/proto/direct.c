@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Direct connections: who connects, and what the private data of the startup frames say. */
+/* Direct connections: the roles of both ends, and the private data of the startup frames. */
 #include "direct.h"
 
 #include <linux/limits.h>
@@ -14,8 +14,9 @@
  * iwt_direct_role() - which end of a direct connection is the initiator?
  * @own: this end
  *
- * The end with the smaller GID and queue pair number, compared as octets in network order, is the
- * initiator. Both ends compute the same result, so they never connect at the same time.
+ * The end with the smaller GID is the initiator (the octets of the GIDs are compared in network
+ * order); if both GIDs are equal, the end with the smaller queue pair number. Both ends compute
+ * the same roles, so they never connect to each other at the same time.
  *
  * Return: the role of this end.
  */
@@ -69,7 +70,7 @@ static bool is_valid(const struct iwt_direct_pd *pd, const struct iwt_direct_end
  * @len: length of @data in octets
  * @peer: receives the contents
  *
- * Return: true if the private data are well formed, and of the version that this end knows.
+ * Return: true if the private data are well formed and have the version IWT_DIRECT_VERSION.
  */
 bool iwt_direct_parse(const u8 *data, u32 len, struct iwt_direct_end *peer)
 {
@@ -96,9 +97,9 @@ bool iwt_direct_parse(const u8 *data, u32 len, struct iwt_direct_end *peer)
  * @own: this end
  * @peer: contents of the peer's private data
  *
- * The PSN that one end sends first must be the PSN that the other end expects first. An end that
- * is not in the state RTS has no PSN to send, but at least one pair of PSNs must be known: the
- * PSNs are what an attacker has to guess.
+ * The PSN that one end sends first must be the PSN that the other end expects first. The PSN that
+ * an end sends first is known only if the end is in the state RTS. At least one of these two PSNs
+ * must be known, because an attacker would have to guess it.
  *
  * Return: true if so.
  */
@@ -116,12 +117,12 @@ bool iwt_direct_match(const struct iwt_direct_end *own, const struct iwt_direct_
 }
 
 /**
- * iwt_direct_rnr_ms() - how long a receiver waits for a receive of its consumer
- * @min_rnr_timer: attribute of the receiver's queue pair, 0 to 31
+ * iwt_direct_rnr_ms() - how long a message waits for a receive
+ * @min_rnr_timer: attribute of the receiver's queue pair, 0 to 31: a code of a time
  * @rnr_retry: attribute of the sender's queue pair, 0 to 7
  *
- * With InfiniBand the sender repeats a request @rnr_retry times, each time after the receiver's
- * timer. Here the receiver waits for the product of both.
+ * With InfiniBand the sender repeats a request @rnr_retry times, each time after the time of
+ * @min_rnr_timer. Here the message waits at the receiver for @rnr_retry times this time.
  *
  * Return: milliseconds, rounded up, or U32_MAX to wait for ever.
  */
@@ -141,10 +142,12 @@ u32 iwt_direct_rnr_ms(u8 min_rnr_timer, u8 rnr_retry)
 
 /**
  * iwt_direct_retry_ms() - how long requests wait for a connection
- * @timeout: attribute of the queue pair: 4.096 us * 2^timeout; 0: for ever
+ * @timeout: attribute of the queue pair: the time 4.096 us * 2^timeout; 0: for ever
  * @retry_cnt: attribute of the queue pair, 0 to 7
  *
- * Return: milliseconds, or 0 to wait for ever.
+ * The result is retry_cnt + 1 times this time. The caller waits at least five seconds.
+ *
+ * Return: milliseconds, rounded up, or 0 to wait for ever.
  */
 u64 iwt_direct_retry_ms(u8 timeout, u8 retry_cnt)
 {

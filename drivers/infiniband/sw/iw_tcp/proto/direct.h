@@ -32,7 +32,7 @@ static_assert(sizeof(struct iwt_direct_pd) == 56);
 
 #define IWT_DIRECT_MAGIC	0x69774443	/* "iwDC" */
 #define IWT_DIRECT_VERSION	1
-/* The sender's queue pair is in the state RTS. */
+/* The queue pair of the end that sends the frame is in the state RTS. */
 #define IWT_DIRECT_RTS		0x01
 
 #define IWT_RNR_RETRY_FOREVER	7
@@ -44,11 +44,11 @@ static_assert(sizeof(struct iwt_direct_pd) == 56);
 #define IWT_DIRECT_READS	2
 
 /**
- * struct iwt_direct_end - one end of a direct connection, in host byte order
- * @gid: GID of the sender's queue pair, which is an IP address
- * @peer_gid: GID of the other queue pair
- * @qpn: number of the sender's queue pair
- * @peer_qpn: number of the other queue pair
+ * struct iwt_direct_end - the connection as one end describes it, in host byte order
+ * @gid: GID of this end's queue pair, in this structure always an IP address
+ * @peer_gid: GID of the peer's queue pair, also an IP address
+ * @qpn: number of this end's queue pair
+ * @peer_qpn: number of the peer's queue pair
  * @rts: the queue pair is in the state RTS: @sq_psn and @rnr_retry are known
  * @sq_psn: first PSN that the queue pair sends, 24 bits
  * @rq_psn: first PSN that the queue pair expects, 24 bits

@@ -18,7 +18,7 @@
 
 /* Indices of rings, and numbers that are used only inside the driver. */
 #define IWT_FIRST		((u32)0 - IWT_BEFORE_WRAP)
-/* Message numbers (RFC 5041 5.2). */
+/* Message sequence numbers, which begin at 1 (RFC 5041 4.3). */
 #define IWT_FIRST_MSN		((u32)1 - IWT_BEFORE_WRAP)
 /* Positions in a stream. The first position must be a multiple of the marker spacing. */
 #define IWT_FIRST_POS		((u32)0 - IWT_BEFORE_WRAP * 4096)

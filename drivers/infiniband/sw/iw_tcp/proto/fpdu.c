@@ -19,15 +19,15 @@
 /* Maximum number of octets in front of the payload. */
 #define FPDU_HEAD_MAX		(IWT_FPDU_LEN_LEN + IWT_MAX_ULPDU_HDR)
 /*
- * Offsets of TO and MO in the DDP header: its last field, which determines the place of the
- * payload.
+ * Offsets of TO and MO in the DDP header. TO or MO is the last field of the header, and
+ * determines the place of the payload.
  */
 #define IWT_DDP_TO		(IWT_DDP_TAGGED_LEN - 8)
 #define IWT_DDP_MO		(IWT_DDP_UNTAGGED_LEN - 4)
 #define IWT_MARKER_PTR		2	/* offset of FPDUPTR in a marker */
 #define IWT_MARKER_STRIDE	(IWT_MARKER_SPACING - IWT_MARKER_LEN)
 
-/* A copy of the caller's position: the parser moves the copy only. */
+/* A copy of the caller's cursor: the parser moves only the copy. */
 union cursor_clone {
 	struct iwt_cursor c;
 	u64 align;
@@ -44,7 +44,7 @@ static struct iwt_cursor *cursor_clone(union cursor_clone *to,
 
 /**
  * iwt_fpdu_span() - number of octets of the stream that a part of an FPDU occupies
- * @pos: stream position where the first octet, or the marker in front of it, begins
+ * @pos: stream position of the first of these octets, or of the marker in front of this octet
  * @n: number of octets of the FPDU, without markers
  * @markers: the stream has markers
  *
@@ -92,7 +92,7 @@ static u32 fpdu_hdr_len(u32 ulpdu_len, u8 ctrl, u8 rdmap)
 	return min(len, ulpdu_len);
 }
 
-/* Initializes the fields of @f that depend on the first word of the FPDU, @word. */
+/* Initialize the fields of @f that depend on the first word of the FPDU, @word. */
 static void fpdu_begin(struct iwt_fpdu *f, const u8 *word, u32 pos)
 {
 	f->hdr_len = fpdu_hdr_len(f->ulpdu_len, word[2], word[3]);
@@ -106,7 +106,7 @@ static void fpdu_begin(struct iwt_fpdu *f, const u8 *word, u32 pos)
 }
 
 /*
- * Copies @len octets of an FPDU, without markers, from @c, which is at stream position @pos.
+ * Copy @len octets of an FPDU, without markers, from @c, which is at stream position @pos.
  * Return: false when the pieces end early.
  */
 static bool fpdu_copy(struct iwt_cursor *c, u32 pos, bool markers, u8 *to,
@@ -177,8 +177,8 @@ static bool fpdu_crc_ok(struct iwt_cursor *c, u32 size)
 }
 
 /*
- * The checks after the checks of framing and CRC. They use only the private copy of the headers.
- * On IWT_FPDU_BAD, *@err is the error.
+ * Check ULPDU_Length and the DDP version, after the checks of CRC and markers. Uses only the
+ * private copy of the headers. On IWT_FPDU_BAD, *@err is the error.
  */
 static enum iwt_fpdu_status fpdu_judge(struct iwt_fpdu *f, bool rdmac,
 				       u32 *err)
@@ -219,7 +219,7 @@ bool iwt_fpdu_crc_ok(const u8 *p, u32 size)
 	return get_unaligned_le32(p + end) == ~crc32c(~0, p, end);
 }
 
-/* Reads the contiguous headers of an FPDU without markers. */
+/* Read the contiguous headers of an FPDU without markers. */
 static void fpdu_head_flat(struct iwt_fpdu *f, const u8 *p, u32 pos)
 {
 	u8 word[IWT_FPDU_WORD];
@@ -229,7 +229,7 @@ static void fpdu_head_flat(struct iwt_fpdu *f, const u8 *p, u32 pos)
 	fpdu_copy_flat(f, p + IWT_FPDU_WORD);
 }
 
-/* Reads a contiguous FPDU without markers: the usual case. */
+/* Read a contiguous FPDU without markers: the usual case. */
 static enum iwt_fpdu_status fpdu_read_flat(const u8 *p, u32 pos,
 					   const struct iwt_fpdu_rules *rules,
 					       struct iwt_fpdu *f, u32 *err)
@@ -243,7 +243,7 @@ static enum iwt_fpdu_status fpdu_read_flat(const u8 *p, u32 pos,
 	return fpdu_judge(f, rules->rdmac, err);
 }
 
-/* Reads an FPDU in any number of pieces. */
+/* Read an FPDU in any number of pieces. */
 static enum iwt_fpdu_status fpdu_read_pieces(const struct iwt_cursor *at,
 					     size_t cursor_size, u32 pos,
 						 const struct iwt_fpdu_rules *rules,
@@ -273,7 +273,7 @@ static enum iwt_fpdu_status fpdu_read_pieces(const struct iwt_cursor *at,
 	return fpdu_judge(f, rules->rdmac, err);
 }
 
-/* Reads ULPDU_Length. Return: false when the field is not yet complete. */
+/* Read ULPDU_Length. @front: octets before it. Return: false when the field is not complete. */
 static bool fpdu_ulpdu_len(const struct iwt_cursor *at, size_t cursor_size,
 			   u32 avail, u32 front, u16 *len)
 {
@@ -292,8 +292,8 @@ static bool fpdu_ulpdu_len(const struct iwt_cursor *at, size_t cursor_size,
 }
 
 /*
- * Reads an FPDU that has markers, is not contiguous, or is not complete. Such FPDUs are rare:
- * this function is not inline, so that the usual path needs no stack for a copy of the cursor.
+ * Read an FPDU that has markers, or that is not contiguous. Such FPDUs are rare: this function is
+ * not inline, so that the usual path needs no stack for a copy of the cursor.
  */
 static noinline enum iwt_fpdu_status
 read_any(const struct iwt_cursor *at, size_t cursor_size, u32 avail,

@@ -117,9 +117,9 @@ static bool mpa_is_rdmac(const struct iwt_mpa_wish *own,
  * The caller answers an unfit Request with a Reply that has R set, and closes gracefully after an
  * unfit Reply. A frame is unfit if it has revision 0 and this end does not support RDMAC peers
  * (RFC 5044 C.2.1, C.2.2), if the peer declines CRC and this end requires CRC, or if the
- * private data are longer than the ULP can receive: they would have to be truncated or dropped,
- * but RFC 5044 7.1.1 requires that they are passed on unchanged. Of a Reply with R, only the
- * revision is checked.
+ * private data are longer than the ULP can receive: MPA should pass the private data to the ULP
+ * (RFC 5044 7.1.1), but would have to truncate them. Of a Reply with R, only the revision is
+ * checked.
  *
  * Return: IWT_MPA_OK; IWT_MPA_UNFIT; or IWT_MPA_BAD_REV if the revision is higher than the
  * highest revision that this end supports, so that the frame is improper.
@@ -285,7 +285,7 @@ static void mpa_answer_enh(const struct iwt_mpa_frame *req,
  * iwt_mpa_answer() - compose the Reply of the responder
  * @own: capabilities and settings of this end
  * @req: the Request, as iwt_mpa_parse() accepted it
- * @rep: Reply; the function sets all fields, the caller then sets @pd_len, and @reject to refuse
+ * @rep: Reply; the function sets all fields, the caller then sets @pd_len
  * @terms: set to the negotiated terms, which are valid once the Reply is sent; the function sets
  *	their member err to IWT_OK
  *

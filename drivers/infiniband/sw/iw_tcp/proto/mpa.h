@@ -32,7 +32,7 @@ enum iwt_mpa_verdict {
 	IWT_MPA_UNFIT,		/* well formed, but this end can't accept it */
 };
 
-/* Kinds of ready-to-receive message (RFC 6581 4.4) */
+/* Kinds of ready-to-receive message (RFC 6581 9.2) */
 enum iwt_mpa_rtr {
 	IWT_RTR_NONE,
 	IWT_RTR_WRITE,

@@ -32,7 +32,7 @@ enum iwt_qp_event {
 	IWT_QE_PEER_BUSY,	/* FIN of the peer; work is outstanding */
 	IWT_QE_DRAINED,		/* no work is outstanding any more */
 	IWT_QE_LOST,		/* reset or timeout of the connection */
-	IWT_QE_PEER_GONE,	/* direct connection: it has ended, and no request waits */
+	IWT_QE_PEER_GONE,	/* a direct connection has ended, and no request waits */
 	IWT_QE_DETACH,		/* the connection has ended */
 	IWT_QE_COUNT
 };

@@ -67,7 +67,7 @@ const struct iwt_rdmap_rule *iwt_rdmap_rule(u8 opcode)
 }
 
 /*
- * Checks the length of a message that consists of a header only, in one segment. @len: octets
+ * Check the length of a message that consists of a header only, in one segment. @len: octets
  * after the DDP header. Return: IWT_OK or the error for the Terminate.
  */
 static u32 rdmap_check_len(const struct iwt_ddp *d,
@@ -88,7 +88,7 @@ static u32 rdmap_check_len(const struct iwt_ddp *d,
 }
 
 /**
- * iwt_rdmap_room() - length of the buffer for an untagged message
+ * iwt_rdmap_room() - length in octets of the buffer for an untagged message
  * @d: a segment of the message
  * @recv: on queue 0, length of the receive buffer for the message; else ignored
  *

@@ -80,7 +80,7 @@ u32 iwt_term_build(u32 err, const u8 *hdr, u32 hdr_len, u16 ulpdu_len, u8 *out)
 	return len + sizeof(struct iwt_read_req);
 }
 
-/* Reads the headers that the control bits @ctrl announce. Incomplete headers are ignored. */
+/* Read the headers that the control bits @ctrl announce, and ignore incomplete headers. */
 static void term_parse_hdrs(u8 ctrl, const u8 *p, u32 len,
 			    struct iwt_term *t)
 {

@@ -10,7 +10,7 @@
 /* One outbound RDMAP message and its progress. */
 struct iwt_txseg {
 	struct iwt_ddp ddp;	/* header of the next segment */
-	u8 rdmap_hdr[52];	/* RDMAP header of header-only messages */
+	u8 rdmap_hdr[52];	/* RDMAP header of a message without payload */
 	u8 rdmap_len;
 	u32 left;		/* payload octets not yet planned */
 	bool done;
