@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Tests direct connections with hostile peers. The peer is this program: it knows what both ends of a
-direct connection must know, and connects to a queue pair of the device, or the device connects to
-the peer.
+Tests direct connections with hostile peers. The peer is this program: it knows the numbers that
+both ends of a direct connection must know, and connects to a queue pair of the device, or the
+device connects to the peer.
 
 The end whose GID and queue pair number are smaller opens the connection. So the device is the
 responder if the address of the peer is smaller than the address of the device, and else the

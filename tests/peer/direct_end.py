@@ -117,8 +117,8 @@ class Pair:
         return frame.pd[4:] == self.theirs(False)
 
     def matches(self, values, rts=True):
-        """Must the device accept a startup frame with these values? A model of the rules of the
-        page; rts: the device's queue pair is in RTS."""
+        """Must the device accept a startup frame with these values? A model of the rules in
+        Documentation/direct-connections.rst; rts: the device's queue pair is in RTS."""
         peer_rts = values["flags"] == RTS_FLAG
         return (values["magic"] == MAGIC and values["version"] == VERSION and
                 values["flags"] in (0, RTS_FLAG) and values["reserved"] == 0 and
@@ -317,8 +317,8 @@ class Bench:
         peer.accept(pd=pd)
 
     def established(self, server, pair):
-        """Answers the next attempts of the device as the honest peer, until one succeeds; returns
-        the Peer, and has received the ready-to-receive message."""
+        """Answers the next attempt of the device as the honest peer; returns the Peer, which has
+        received the ready-to-receive message."""
         peer = self.called(server, pair)
         self.answer(peer, pair.right())
         seg = peer.segment()

@@ -25,7 +25,7 @@ def waits(b):
     pair.ended([(0, ulp.SUCCESS)])
     pair.none()
     equal(pair.memory(MSG, MSG), bytes([FILL]) * MSG, "memory of the second message")
-    # the other direction goes on; what confirms these messages is behind the waiting Send
+    # the other direction goes on; the confirmations of its messages are behind the waiting Send
     pair.post("write", 1001, stag=9, raddr=0)
     equal(peer.segment().opcode, fpdu.WRITE, "a Write in the other direction")
     for number in 1, 2:
@@ -33,7 +33,7 @@ def waits(b):
         pair.ended([(number, ulp.SUCCESS)])
         equal(pair.memory(3000, 6), bytes([FILL]) * 6, "memory of the Write")
     pair.recv()
-    # the Read of the device that confirms its Write; or it is confirmed by TCP, as the page says
+    # answer the Read of the device that confirms its Write; receive the answers to both Reads
     answered = []
     while len(answered) < 2:
         seg = peer.segment()

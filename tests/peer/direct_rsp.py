@@ -37,7 +37,7 @@ def every_bit(b):
             if not pair.matches(values):
                 b.refused(b.request(pd))
     b.untouched(pair)
-    # the only octet that may have other values
+    # rnr is the only octet that may have other values
     for rnr in range(RNR_FOREVER):
         pair = b.pair().wait()
         pair.talk(b.accepted(pair, pair.right(rnr=rnr)))

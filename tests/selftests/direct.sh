@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Direct connections: queue pairs that connect without rdma_cm (iwt_direct), over IPv4 and IPv6.
+# Direct connections: queue pairs that connect without rdma_cm (iwt_direct). GID 1 is an IPv4
+# address; direct_peer.sh also tests IPv6.
 # IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 
@@ -22,7 +23,7 @@ group() {
 for name in basics attributes refusals late wrong leave reset receives limits errors; do group $name 1; done
 group many 1 -n 300
 group churn 1 -n 60
-# with the setting 0 a queue pair cannot connect
+# if direct_port of the link is 0, its queue pairs cannot connect
 set_link $DEV_A direct_port 0
 off() { ! "$IWT_BIN/iwt_direct" "$DEV_A" 1 "$DEV_B" 1 attributes >"$TMP/off" 2>&1 && grep -q "connect: Operation not supported" "$TMP/off"; }
 check "direct_port 0: queue pairs do not connect" off

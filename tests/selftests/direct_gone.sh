@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A link, its net device, its namespace or the module is removed while queue pairs connect directly,
-# while they wait for receives, and while they come and go (iwt_direct); also if a program that
-# connects is stopped (SIGSTOP). The removal must not wait for the program.
+# A link, its net device, its namespace or the module is removed while queue pairs connect
+# directly, while their messages wait for receives, and while queue pairs are reset and connect
+# again (iwt_direct); also if a program that connects is stopped (SIGSTOP). The removal must not
+# wait for the program.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_direct rdma
@@ -27,7 +28,8 @@ killed() {
 }
 all_gone() { local link; for link in $GONE; do no_link "$link" || return; done; }
 
-# one WHAT GROUP SIGNAL COMMAND...: runs GROUP, sends it SIGNAL, and removes something by COMMAND
+# one WHAT GROUP SIGNAL COMMAND...: runs GROUP, sends SIGNAL to the program, and removes something
+# by COMMAND. GONE: the links that must be gone then, or, if HOLDS is set, after the program's end
 one() {
 	local what="$1 ($2, $3)" group=$2 signal=$3
 	shift 3

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What programs count on that were written for InfiniBand, on direct connections: a request
-# completes when the peer has placed its message, a message waits for its receive, and the first
-# request that fails shows why (iwt_direct).
+# Tests three properties of direct connections, on which programs for InfiniBand count: a request
+# completes when the peer has placed its message, a message waits for its receive, and the status
+# of the first request that fails shows the reason (iwt_direct).
 # IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 
@@ -10,7 +10,8 @@ begin iwt_direct rdma
 only_iw_tcp "no other iWARP device connects without rdma_cm"
 only_with DIRECT
 two_links
-# group NAME [COMMAND...]: runs a group of tests between both links, by COMMAND
+# group NAME [LABEL COMMAND...]: runs a group of tests between both links, by COMMAND. LABEL
+# describes COMMAND
 group() {
 	tap "$1${2:+, $2}" iwt_patient $((IWT_TIME * 2)) "${@:3}" "$IWT_BIN/iwt_direct" \
 		${IWT_SEED:+-s "$IWT_SEED"} "$DEV_A" 1 "$DEV_B" 1 "$1"

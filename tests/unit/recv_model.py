@@ -137,7 +137,7 @@ def leaves(stream, cut):
     end = label("end")
 
     def leave(state):
-        # reg: the stream leaves a receive to the others; no thread posts after this thread
+        # the register of this thread, which is the last thread: a receive was left for the stream
         state.reg = state.reg[:-1] + (state.mode[stream] == WOKEN,)
         state.waiting = tuple(other for other in state.waiting if other != stream)
         was = state.woken
@@ -152,7 +152,10 @@ def leaves(stream, cut):
 
 
 def poster(first, count, cut, after=None):
-    """Posts @count receives as one list. after: the thread that holds the provider's lock before."""
+    """
+    Posts count receives as one list; the first has the index first. after: this thread gets the
+    provider's lock only after the thread before this thread has released the lock
+    """
     ring, end, last = label("ring"), label("end"), first + count
 
     def published(state):

@@ -27,7 +27,7 @@ static void drop(struct end *x, struct end *y)
 	end_drop(y);
 }
 
-/* Posts a request without a signal, as soon as the queue has room. Return: false if it stays full. */
+/* Posts a request as soon as the queue has room. Return: false if the queue stays full. */
 static bool squeeze(struct end *x, enum ibv_wr_opcode op, uint64_t wr_id, const struct end *y)
 {
 	struct patience p = {};
@@ -39,8 +39,8 @@ static bool squeeze(struct end *x, enum ibv_wr_opcode op, uint64_t wr_id, const 
 }
 
 /*
- * The slots of requests without a signal become free, although nobody asks for a confirmation.
- * The send queue has DEPTH entries.
+ * The entries of requests without a signal become free, although no request has a completion.
+ * The send queue has DEPTH entries, fewer than the test posts.
  */
 static void unsignaled(void)
 {
@@ -91,7 +91,7 @@ static void order(void)
 	drop(&x, &y);
 }
 
-/* The peer leaves while requests are unconfirmed. */
+/* The peer's queue pair is reset or destroyed while requests are unconfirmed. */
 static void lost(bool reset)
 {
 	const char *what = reset ? "reset" : "destroyed";
@@ -148,7 +148,7 @@ static void own_error(void)
 	drop(&x, &y);
 }
 
-/* The peer refuses a message in the middle of others. */
+/* The peer refuses the second of three messages. */
 static void refusals(void)
 {
 	struct ibv_mr mr = *b.mr;

@@ -7,7 +7,7 @@
 
 #include "direct.h"
 
-/* The least limit that the driver observes: five seconds. */
+/* These attributes mean 0.5 s, but the driver waits at least five seconds. */
 static const struct how short_limit = {
 	.timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .min_rnr_timer = 12, .rd_atomic = 4,
 };
@@ -49,7 +49,7 @@ static void operations(struct end *x, struct end *y, const char *way)
 	report(good, "%s: atomic operation", way);
 }
 
-/* Both orders in which the ends may begin, and each end as initiator. */
+/* Tests that the ends connect in both orders in which they may begin. */
 void test_basics(void)
 {
 	struct end x, y;
@@ -66,7 +66,7 @@ void test_basics(void)
 		end_drop(&x);
 		end_drop(&y);
 	}
-	/* the peer never sends, so it never changes to RTS */
+	/* an end that does not send may stay in RTR */
 	for (order = 0; order < 2; order++) {
 		end_make(&x, order ? &b : &a);
 		end_make(&y, order ? &a : &b);
@@ -155,7 +155,7 @@ void test_refusals(void)
 	end_drop(&y);
 }
 
-/* One end begins later. What the other end posts meanwhile waits. */
+/* One end begins later. The requests that the other end posts meanwhile wait. */
 void test_late(void)
 {
 	struct end x, y;

@@ -42,7 +42,10 @@ struct end {
 	int access;
 };
 
-/* Parameters that differ from the usual ones. */
+/*
+ * How a queue pair connects: its attributes, and mistakes: numbers to add to the right number and
+ * PSN of the peer, and whether the GID of the peer is changed.
+ */
 struct how {
 	uint8_t timeout, retry_cnt, rnr_retry, min_rnr_timer;
 	uint8_t rd_atomic;
@@ -63,26 +66,34 @@ void end_make_srq(struct end *e, struct side *s, struct ibv_srq *srq);
 void end_make_signaled(struct end *e, struct side *s, bool sig_all);
 struct ibv_srq *srq_make(struct side *s);
 void end_drop(struct end *e);
-/* Each returns 0 or an error number. */
+/* These functions return 0 or an errno value. */
 int to_init(struct end *e);
 int to_rtr(struct end *e, const struct end *peer, const struct how *how);
 int to_rts(struct end *e, const struct how *how);
 int to_state(struct end *e, enum ibv_qp_state state);
+/* Changes @e from RESET to RTS, and does not wait for the connection. */
 int connect_end(struct end *e, const struct end *peer, const struct how *how);
+/* Return: the state that ibv_query_qp() returns. */
 enum ibv_qp_state state_of(struct end *e);
 
+/* Functions that post return 0 or an errno value. */
 int post_recv(struct end *e, uint64_t wr_id);
+/* As post_recv(), but the buffer is shorter than a Send. */
 int post_short_recv(struct end *e, uint64_t wr_id);
-/* As post_op(), with a signal. */
+/* As post_op(), with IBV_SEND_SIGNALED. */
 int post_signaled(struct end *e, enum ibv_wr_opcode op, uint64_t wr_id, const struct end *peer);
+/* Posts a request of BUFFER bytes (atomic operation: 8) to the memory of receives of @peer. */
 int post_op(struct end *e, enum ibv_wr_opcode op, uint64_t wr_id, const struct end *peer);
-/* Waits for a completion. Return: its status, or -1 after @seconds without a completion. */
+/*
+ * Waits for the next completion. Return: its status; -1 after @seconds without a completion, or
+ * if the completion has another wr_id.
+ */
 int status_of(struct end *e, uint64_t wr_id, unsigned int seconds);
-/* Waits for a completion, which must have the status @want; prints another status. */
+/* Waits for the next completion. Return: true if it has @wr_id and the status @want. */
 bool ends(struct end *e, uint64_t wr_id, int want);
-/* Does the next completion of @e not come within @ms? */
+/* Does @e have no completion for @ms milliseconds? Consumes a completion. */
 bool quiet(struct end *e, unsigned int ms);
-/* One Send in each direction, with verified data. */
+/* Sends one message in each direction. Return: true if both complete and the data are right. */
 bool talk(struct end *x, struct end *y);
 /* Fills the memory of requests of @e with @seed. */
 void fill_tx(struct end *e, uint8_t seed);

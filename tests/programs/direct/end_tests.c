@@ -8,7 +8,7 @@
 
 #include "direct.h"
 
-/* The peer leaves: the queue pair stays as it is until it sends. */
+/* The peer is destroyed: the queue pair stays in RTS until it sends. */
 void test_leave(void)
 {
 	struct end x, y;
@@ -92,7 +92,7 @@ static void shuffle(uint32_t *order, uint32_t n)
 	}
 }
 
-/* Many queue pairs, whose ends begin in a random order. */
+/* Makes @n connections. Their ends begin in a random order. */
 void test_many(uint32_t n)
 {
 	struct end *x = calloc(2 * n, sizeof(*x)), *e;

@@ -126,7 +126,7 @@ static void leave(void)
 		(i % 2 ? &x[gone[i]] : &y[gone[i]])->qp = NULL;
 	}
 	usleep(50000);
-	/* a stream whose peer has left may have ended, or still waits */
+	/* a stream may have ended after its peer was destroyed, or may still wait */
 	post_list(STREAMS);
 	report(any_complete(STREAMS - n), "streams end while they wait: the others go on");
 	close_all();
