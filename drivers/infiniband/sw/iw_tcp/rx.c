@@ -14,7 +14,7 @@
 
 /**
  * iwt_rx_start() - make the engine ready for a connection
- * @rx: engine
+ * @rx: engine; the lock of the stream is held
  * @terms: negotiated terms of the connection
  * @initiator: this end sent the MPA Request
  */

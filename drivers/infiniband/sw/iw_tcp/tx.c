@@ -14,7 +14,7 @@
 
 /**
  * iwt_tx_start() - make the engine ready for a connection
- * @tx: engine
+ * @tx: engine; the lock of the stream is held
  * @terms: negotiated terms of the connection
  * @initiator: this end sent the MPA Request
  */

@@ -39,7 +39,7 @@ static struct iwt_cq *cq_of(const struct iwt_qp *qp, int i)
 	return to_iwt_cq(i ? qp->ibqp.recv_cq : qp->ibqp.send_cq);
 }
 
-/* Record that the process has flushed its posts just now, or is flushing them. */
+/* Restart the time within which the process must flush its posts. */
 static void note_seen(struct iwt_cqpoll *p)
 	__must_hold(&p->lock)
 {

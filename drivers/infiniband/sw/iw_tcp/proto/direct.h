@@ -45,8 +45,8 @@ static_assert(sizeof(struct iwt_direct_pd) == 56);
 
 /**
  * struct iwt_direct_end - the connection as one end describes it, in host byte order
- * @gid: GID of this end's queue pair, in this structure always an IP address
- * @peer_gid: GID of the peer's queue pair, also an IP address
+ * @gid: GID of this end's queue pair: an IP address
+ * @peer_gid: GID of the peer's queue pair: an IP address
  * @qpn: number of this end's queue pair
  * @peer_qpn: number of the peer's queue pair
  * @rts: the queue pair is in the state RTS: @sq_psn and @rnr_retry are known

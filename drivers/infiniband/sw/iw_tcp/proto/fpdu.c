@@ -292,8 +292,9 @@ static bool fpdu_ulpdu_len(const struct iwt_cursor *at, size_t cursor_size,
 }
 
 /*
- * Read an FPDU that has markers, or that is not contiguous. Such FPDUs are rare: this function is
- * not inline, so that the usual path needs no stack for a copy of the cursor.
+ * Read an FPDU that has markers, that is not contiguous, or of which not even ULPDU_Length has
+ * arrived. Such FPDUs are rare: this function is not inline, so that the usual path needs no
+ * stack for a copy of the cursor.
  */
 static noinline enum iwt_fpdu_status
 read_any(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
