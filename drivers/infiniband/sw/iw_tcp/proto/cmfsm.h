@@ -45,7 +45,10 @@ enum iwt_cm_event {
 	IWT_CME_COUNT
 };
 
-/* Actions of a step, carried out in this order. No action can fail. */
+/*
+ * Actions of a step, carried out in this order. No action can fail. No step has both
+ * IWT_CMA_GRACE and IWT_CMA_USER_TIMEOUT.
+ */
 enum iwt_cm_action {
 	IWT_CMA_FIN		= 1 << 0,	/* end the sending direction */
 	IWT_CMA_DETACH		= 1 << 1,	/* detach and drop the queue pair */
