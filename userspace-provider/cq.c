@@ -207,11 +207,12 @@ static int iwt_cq_arm(struct iwt_cq *cq, uint32_t flags)
 }
 
 /*
- * Requests the event of an armed queue from which the program has not taken all completions. Some
- * programs arm a queue, poll a limited number of completions, and then sleep although more
- * completions are in the queue: hardware raises the event for these completions immediately. The
- * kernel does so only at this request. The request is a system call, but only if completions are
- * left in an armed queue. If the call fails, the device was removed and raises no events.
+ * Requests the event of a queue that is armed for any completion, and from which the program has
+ * not taken all completions. Some programs arm a queue, poll a limited number of completions, and
+ * then sleep although more completions are in the queue: hardware raises the event for these
+ * completions immediately. The kernel does so only at this request. The request is a system call,
+ * but only if completions are left in an armed queue. If the call fails, the device was removed
+ * and raises no events.
  */
 void iwt_cq_remind(struct iwt_cq *cq)
 {
