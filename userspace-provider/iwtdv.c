@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * MPA startup on a socket of the program. This file receives the frames of the peer and sends the
- * frames of this end, with the rights of the program. The kernel composes and checks the frames;
- * only a Reply that accepts is also sent by the kernel (see rdma/iw_tcp-abi.h). This file never
- * reads bytes after a frame.
+ * frames of this end, with the rights of the program. The kernel composes and checks the frames,
+ * and itself sends each Reply that accepts (see rdma/iw_tcp-abi.h). This file never reads bytes
+ * after a frame.
  */
 
 #include <errno.h>

@@ -184,12 +184,12 @@ static enum iwt_tx_result run_batch(struct iwt_stream *st)
  * iwt_tx_run() - transmit Responses, work requests and the Terminate
  * @st: stream; the socket lock and the stream lock are held, not in the backlog
  *
- * A work request is completed when TCP has accepted all its bytes: the consumer may then reuse
+ * A Send or Write is completed when TCP has accepted all its bytes: the consumer may then reuse
  * the buffers (RFC 5040 5.5 rule 9: a completion does not mean that the peer has the data), and a
  * graceful close after the last completion loses no data. On a direct connection, the request is
- * completed when the peer has confirmed its message (tx_confirm.c). If TCP refers to the
- * consumer's buffers (zero copy), the request is completed when TCP has released the buffers.
- * Never sleeps.
+ * completed only when the peer has confirmed its message (tx_confirm.c). If TCP refers to the
+ * consumer's buffers (zero copy), the request is completed only when TCP has released the
+ * buffers. Never sleeps.
  *
  * Return: see enum iwt_tx_result.
  */
@@ -246,6 +246,8 @@ void iwt_tx_terminate(struct iwt_tx *tx, u32 err, const u8 *hdr, u32 hdr_len,
 /**
  * iwt_tx_drop_work() - drop the current message and the loaded work request
  * @tx: engine; the lock of the stream is held
+ *
+ * Also cancels the wait for absent memory, and clears tx->err.
  */
 void iwt_tx_drop_work(struct iwt_tx *tx)
 {

@@ -187,7 +187,7 @@ u32 iwt_mpa_build(const struct iwt_mpa_frame *f, const void *pd, u8 *buf)
 }
 
 /*
- * Limits a depth to the highest depth that a frame can contain: one less than the highest value
+ * Limit a depth to the highest depth that a frame can contain: one less than the highest value
  * of the field, because that value means "not negotiated".
  */
 static u16 mpa_depth(u16 depth)
