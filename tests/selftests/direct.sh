@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Direct connections: queue pairs that connect without rdma_cm (iwt_direct). GID 1 is an IPv4
-# address; direct_peer.sh also tests IPv6.
+# address; direct_paths.sh has other addresses.
 # IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 

@@ -2,8 +2,8 @@
 /*
  * iwt_direct [-n NUMBER] [-s SEED] LINK GID LINK GID GROUP...: runs groups of tests between two
  * links. GID is the index of a GID of the link before it. GROUP is basics, attributes, refusals,
- * late, wrong, leave, reset, receives, limits, errors, confirm, wait, many (NUMBER connections) or
- * churn (NUMBER changes by each thread). The groups stay and alone wait until the process is
+ * late, wrong, leave, reset, receives, limits, errors, confirm, wait, die, many (NUMBER
+ * connections) or churn (NUMBER changes by each thread). The groups stay and alone wait until the process is
  * killed. SEED repeats a run. Results in TAP.
  */
 #include <errno.h>
@@ -25,7 +25,7 @@ static void run(const char *group, uint32_t n)
 		{ "receives", test_receives }, { "limits", test_limits },
 		{ "errors", test_errors }, { "confirm", test_confirm },
 		{ "wait", test_wait }, { "stay", test_stay },
-		{ "alone", test_alone },
+		{ "alone", test_alone }, { "die", test_die },
 	};
 	unsigned int i;
 

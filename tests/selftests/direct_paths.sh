@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Direct connections (iwt_direct) between addresses of all kinds, and over a router; many of them at
+# once; and with processes that die.
+# IWT_SEED: repeats a run. IWT_QUICK=1: two kinds of paths, and 200 connections at once, not 1000
+. "$(dirname "$0")/../lib/begin.sh"
+
+# shellcheck source=tests/lib/middle.sh
+. "$IWT_LIB/middle.sh"
+
+begin iwt_direct
+only_iw_tcp "no other iWARP device connects without rdma_cm"
+only_with DIRECT
+
+# gid_pattern ADDRESS: prints a pattern for the GID of an address: of an IPv4 address, or of all
+# IPv6 addresses that begin with the same 16 bits
+gid_pattern() {
+	local IFS=.
+	case $1 in
+	# shellcheck disable=SC2046,SC2086
+	*.*) printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x' $1 ;;
+	*) printf '%s:*' "${1%%:*}" ;;
+	esac
+}
+# find_gid LINK ADDRESS: sets GID to the index of the GID of ADDRESS
+find_gid() {
+	local dir=/sys/class/infiniband/$1/ports/1/gids pattern
+	pattern=$(gid_pattern "$2")
+	for ((GID = 1; GID < 16; GID++)); do
+		# shellcheck disable=SC2053
+		[[ $(<"$dir/$GID") = $pattern ]] && return
+	done
+	return 1
+}
+# between WHAT ADDRESS_A ADDRESS_B GROUP [OPTION...]: runs a group of tests between two addresses
+between() {
+	local gid_a gid_b GID
+	busywait 20 find_gid "$DEV_A" "$2" || { not_ok "$1: the GID of $2"; return; }
+	gid_a=$GID
+	busywait 20 find_gid "$DEV_B" "$3" || { not_ok "$1: the GID of $3"; return; }
+	gid_b=$GID
+	tap "$1, $4" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "${@:5}" \
+		${IWT_SEED:+-s "$IWT_SEED"} "$DEV_A" "$gid_a" "$DEV_B" "$gid_b" "$4"
+}
+# over PATH ADDRESS_A ADDRESS_B: runs the tests of a path, unless the test is quick
+# always_over PATH ADDRESS_A ADDRESS_B: runs the tests of a path
+over() { [ -n "${IWT_QUICK:-}" ] || always_over "$@"; }
+always_over() {
+	local group
+	for group in basics receives; do between "$@" $group; done
+	between "$@" churn -n 20
+}
+
+two_links
+# a second address, which is greater than the address of B: B is the initiator
+in_a ip addr add 10.77.0.9/24 dev "$IF_A"
+over "IPv4" $IP_A $IP_B
+over "IPv4, B is the initiator" 10.77.0.9 $IP_B
+if [ -d /proc/sys/net/ipv6 ]; then
+	over "IPv6" $IP6_A $IP6_B
+	always_over "link-local" fe80:: fe80::
+fi
+between "IPv4" $IP_A $IP_B die
+between "IPv4, B is the initiator" 10.77.0.9 $IP_B die
+between "IPv4" $IP_A $IP_B many -n "$([ -n "${IWT_QUICK:-}" ] && echo 200 || echo 1000)"
+check_no_objects 20 "$DEV_A" "afterwards"
+check_no_objects 20 "$DEV_B" "afterwards"
+links_end
+
+middle() { routed && link_add "$NS_A" "$DEV_A" "$IF_A" && link_add "$NS_B" "$DEV_B" "$IF_B"; }
+check "two links with a router between them" middle
+always_over "a router" $IP_A $FAR_B
+[ ! -d /proc/sys/net/ipv6 ] || over "a router, IPv6" $IP6_A $FAR6_B
+ktap_finish
