@@ -58,8 +58,10 @@ void test_basics(void)
 	for (order = 0; order < 2; order++) {
 		end_make(&x, order ? &b : &a);
 		end_make(&y, order ? &a : &b);
-		report(!connect_end(&x, &y, &usual) && !connect_end(&y, &x, &usual),
-		       "%s begins: both queue pairs change to RTS", x.side->name);
+		errno = connect_end(&x, &y, &usual) ?: connect_end(&y, &x, &usual);
+		if (errno)
+			die("connect");
+		report(true, "%s begins: both queue pairs change to RTS", x.side->name);
 		report(talk(&x, &y), "%s begins: a Send in each direction", x.side->name);
 		operations(&x, &y, "first to second");
 		operations(&y, &x, "second to first");

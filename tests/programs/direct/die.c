@@ -12,8 +12,8 @@
 
 #include "direct.h"
 
-#define RANDOM_DEATHS	24
-#define RANDOM_MS	40
+#define RANDOM_DEATHS	32
+#define RANDOM_MS	20
 
 /* What a process has done last when it dies. */
 enum step { MADE, INIT, RTR, RTS, POSTED, SENT, TALKED, STEPS };

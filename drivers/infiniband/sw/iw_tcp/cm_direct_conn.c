@@ -265,33 +265,30 @@ static bool is_from_peer(const struct iwt_direct_qp *d, const struct iwt_ep *ep)
 }
 
 /*
- * Accept the Request of @ep for the queue pair of @d. After an error the caller has to refuse the
- * Request, unless the endpoint has left the state WAIT_ULP. Return: 0 or -errno.
+ * Accept the Request of @ep for the queue pair of @d. If this fails, the caller has to refuse the
+ * Request, unless the endpoint has left the state WAIT_ULP.
  */
-static int accept_for(struct iwt_direct_qp *d, struct iwt_ep *ep)
+static void accept_for(struct iwt_direct_qp *d, struct iwt_ep *ep)
 	__must_hold(&d->lock) __must_hold(&ep->lock)
 {
 	struct iwt_direct_pd pd;
 	struct iwt_mpa_frame rep;
-	int err;
 
-	err = iwt_ep_early(ep);
-	if (err)
-		return err;
+	if (iwt_ep_early(ep))
+		return;
 	adopt(d, ep);
 	iwt_qp_get(d->qp);
 	iwt_ep_take_qp(ep, d->qp);
 	if (!iwt_ep_set_owner(ep))
-		return -EPROTO;
+		return;
 	iwt_sock_set_tos(ep->sock, tos_of(d));
-	err = iwt_ep_attach_responder(ep, &rep);
-	if (err)
-		return err;
+	if (iwt_ep_attach_responder(ep, &rep))
+		return;
+	/* from now on the queue pair has a connection, even if the Reply can't be sent */
+	d->connected = true;
 	iwt_direct_build(&ep->own, &pd);
-	err = iwt_ep_accept_reply(ep, &rep, &pd, sizeof(pd));
-	if (!err)
+	if (!iwt_ep_accept_reply(ep, &rep, &pd, sizeof(pd)))
 		iwt_ep_step(ep, IWT_CME_ACCEPT, 0);
-	return err;
 }
 
 /* Return: true if @d waits for exactly the Request of @ep, with the private data @peer. */
@@ -336,7 +333,7 @@ static void refuse(struct iwt_ep *ep)
 
 /*
  * Answer the Request if the endpoint still waits for the answer. If the Reply can't be sent, the
- * connection is lost: the queue pair is in the error state then.
+ * connection is lost.
  */
 static void answer(struct iwt_direct_qp *d, struct iwt_ep *ep, const struct iwt_direct_end *peer)
 	__must_hold(&d->lock)
@@ -344,7 +341,7 @@ static void answer(struct iwt_direct_qp *d, struct iwt_ep *ep, const struct iwt_
 	mutex_lock(&ep->lock);
 	if (ep->state == IWT_CM_WAIT_ULP) {
 		if (awaits(d, ep, peer))
-			d->connected = !accept_for(d, ep) || ep->state != IWT_CM_WAIT_ULP;
+			accept_for(d, ep);
 		if (ep->state == IWT_CM_WAIT_ULP)
 			refuse(ep);
 	}

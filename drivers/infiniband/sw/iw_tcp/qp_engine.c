@@ -15,10 +15,18 @@
 #include "wake_reply.h"
 #include "wake_rt.h"
 
-/* The connection has ended: which event is this for the queue pair? */
-static enum iwt_qp_event loss_of(struct iwt_qp *qp)
-	__must_hold(&qp->stream.lock)
+/**
+ * iwt_qp_loss() - find out which event the end of the connection is for a queue pair
+ * @qp: queue pair; the lock of its stream is held
+ *
+ * Any context. On a direct connection, the first request that waits gets the status that shows the
+ * end.
+ *
+ * Return: the event.
+ */
+enum iwt_qp_event iwt_qp_loss(struct iwt_qp *qp)
 {
+	lockdep_assert_held(&qp->stream.lock);
 	if (!qp->rc || !iwt_stream_sends(&qp->stream))
 		return IWT_QE_LOST;
 	if (iwt_sq_idle(&qp->stream.sq))
@@ -30,7 +38,7 @@ static enum iwt_qp_event loss_of(struct iwt_qp *qp)
 static void lose(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
 {
-	iwt_qp_do_step(qp, loss_of(qp), IWT_OK);
+	iwt_qp_do_step(qp, iwt_qp_loss(qp), IWT_OK);
 	iwt_qp_notify_cm(qp, IWT_LLP_LOST);
 }
 
@@ -60,7 +68,7 @@ static void take_fin(struct iwt_qp *qp)
 	}
 	/* the peer of a direct connection confirms and answers nothing any more */
 	if (qp->rc) {
-		iwt_qp_do_step(qp, loss_of(qp), IWT_OK);
+		iwt_qp_do_step(qp, iwt_qp_loss(qp), IWT_OK);
 		iwt_qp_notify_cm(qp, IWT_LLP_PEER_CLOSED);
 		return;
 	}
@@ -88,6 +96,21 @@ static void look_drained(struct iwt_qp *qp)
 		iwt_qp_do_step(qp, IWT_QE_DRAINED, IWT_OK);
 }
 
+/*
+ * The peer's Terminate has arrived: which event is this for the queue pair? If the peer's queue
+ * pair is destroyed during startup, the peer sends a Terminate with an error of startup (RFC 6581
+ * 9.3). For a direct connection this is the same as the end of the connection.
+ */
+static enum iwt_qp_event term_event(struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
+{
+	u32 err = qp->stream.rx.term_err;
+
+	if (!qp->rc || err < IWT_ERR_MPA_LOCAL || err > IWT_ERR_MPA_RTR)
+		return IWT_QE_TERM_RECEIVED;
+	return iwt_qp_loss(qp);
+}
+
 static void run_rx(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
 {
@@ -100,7 +123,7 @@ static void run_rx(struct iwt_qp *qp)
 		iwt_qp_do_step(qp, IWT_QE_LOCAL_ERROR, st->rx.err);
 		break;
 	case IWT_RX_TERMINATED:
-		iwt_qp_do_step(qp, IWT_QE_TERM_RECEIVED, st->rx.term_err);
+		iwt_qp_do_step(qp, term_event(qp), st->rx.term_err);
 		iwt_qp_notify_cm(qp, IWT_LLP_TERM_RECEIVED);
 		break;
 	}

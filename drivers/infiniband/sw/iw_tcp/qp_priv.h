@@ -23,6 +23,8 @@ void iwt_qp_fail_posted(struct iwt_qp *qp);
 
 /* qp_engine.c */
 extern const struct iwt_sock_ops iwt_engine_ops;
+enum iwt_qp_event iwt_qp_loss(struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock);
 
 /* qp_run.c */
 void iwt_qp_flush_all(struct iwt_qp *qp);

@@ -169,6 +169,9 @@ bool iwt_qp_detach(struct iwt_qp *qp)
 
 	iwt_sock_set_ops(st->sock, NULL, NULL);
 	spin_lock_bh(&st->lock);
+	/* the connection manager may notice the end of the connection before the engines do */
+	if (qp->rc)
+		iwt_qp_do_step(qp, iwt_qp_loss(qp), IWT_OK);
 	iwt_qp_do_step(qp, IWT_QE_DETACH, IWT_OK);
 	iwt_rx_end_wait(st);
 	cut = iwt_tx_stop(&st->tx) || iwt_zc_in_flight(st->sq.zc);

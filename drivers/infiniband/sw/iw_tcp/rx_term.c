@@ -42,17 +42,19 @@ static enum ib_wc_status blame_status(const struct iwt_term *t, bool atomic)
 	return IB_WC_WR_FLUSH_ERR;
 }
 
-static void blame_request(struct iwt_stream *st, const struct iwt_term *t)
+/* Fail the Read or the atomic operation that the peer refuses. Return: true if there is one. */
+static bool blame_request(struct iwt_stream *st, const struct iwt_term *t)
 	__must_hold(&st->lock)
 {
 	struct iwt_read_out *out = terminated(st, t);
 
 	if (!out || out->rtr)
-		return;
+		return false;
 	/* the peer has placed all messages before a Request that it refuses */
 	if (st->sq.confirm && t->has_ddp)
 		iwt_sq_confirm(&st->sq, out->sq_idx);
 	iwt_sq_done(&st->sq, out->sq_idx, blame_status(t, out->atomic));
+	return true;
 }
 
 /*
@@ -89,8 +91,11 @@ static bool find_refused(struct iwt_stream *st, const struct iwt_ddp *d, u32 *id
 				tx->send_msn - d->msn, idx);
 }
 
-/* On a direct connection: fail the message that the peer has refused. */
-static void refuse_message(struct iwt_stream *st, const struct iwt_term *t)
+/*
+ * On a direct connection: fail the message that the peer has refused. Return: true if there is
+ * one.
+ */
+static bool refuse_message(struct iwt_stream *st, const struct iwt_term *t)
 	__must_hold(&st->lock)
 {
 	enum ib_wc_status status = refusal_status(t->err);
@@ -98,10 +103,23 @@ static void refuse_message(struct iwt_stream *st, const struct iwt_term *t)
 
 	if (!st->sq.confirm || !t->has_ddp || status == IB_WC_WR_FLUSH_ERR ||
 	    !find_refused(st, &t->ddp, &idx))
-		return;
+		return false;
 	/* the peer has placed all messages before the message that it refuses */
 	iwt_sq_confirm(&st->sq, idx);
 	iwt_sq_done(&st->sq, idx, status);
+	return true;
+}
+
+/*
+ * On a direct connection: the Terminate refuses no request that waits. Let the first request
+ * show that the peer has ended the connection.
+ */
+static void blame_first(struct iwt_stream *st, const struct iwt_term *t)
+	__must_hold(&st->lock)
+{
+	if (st->sq.confirm)
+		iwt_sq_blame(&st->sq, IWT_ERR_LAYER(t->err) == 2 ? IB_WC_RETRY_EXC_ERR :
+							   IB_WC_REM_OP_ERR);
 }
 
 /**
@@ -119,8 +137,8 @@ void iwt_rx_term(struct iwt_stream *st, const struct iwt_fpdu *f)
 	lockdep_assert_held(&st->lock);
 	iwt_term_parse(f->hdr + IWT_DDP_UNTAGGED_LEN,
 		       f->hdr_len - IWT_DDP_UNTAGGED_LEN, &t);
-	blame_request(st, &t);
-	refuse_message(st, &t);
+	if (!blame_request(st, &t) && !refuse_message(st, &t))
+		blame_first(st, &t);
 	st->rx.term_err = t.err;
 	st->rx.discard = true;
 	trace_iwt_term(st->ibqp, false, t.err);
