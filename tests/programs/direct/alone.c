@@ -5,22 +5,20 @@
 
 #include "direct.h"
 
-#define PAIRS	16
-
 /*
- * Requests of queue pairs on both links wait for ever for a connection, for a test that kills the
+ * Requests of @pairs queue pairs on each link wait for ever for a connection, for a test that kills the
  * process or removes a link. The queue pairs of one link try to connect, those of the other link
  * listen.
  */
-void test_alone(void)
+void test_alone(uint32_t pairs)
 {
 	struct how how = usual;
 	struct end x, y;
-	int i;
+	uint32_t i;
 
 	how.timeout = 0;
 	how.wrong_qpn = 1;
-	for (i = 0; i < PAIRS; i++) {
+	for (i = 0; i < pairs; i++) {
 		end_make(&x, &a);
 		end_make(&y, &b);
 		if (connect_end(&x, &y, &how) || connect_end(&y, &x, &how) ||

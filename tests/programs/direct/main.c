@@ -3,7 +3,8 @@
  * iwt_direct [-n NUMBER] [-s SEED] LINK GID LINK GID GROUP...: runs groups of tests between two
  * links. GID is the index of a GID of the link before it. GROUP is basics, attributes, refusals,
  * late, wrong, leave, reset, receives, limits, errors, confirm, wait, die, many (NUMBER
- * connections) or churn (NUMBER changes by each thread). The groups stay and alone wait until the process is
+ * connections) or churn (NUMBER changes by each thread). The groups stay, alone and
+ * crowd (NUMBER queue pairs on each link that never find their peer) wait until the process is
  * killed. SEED repeats a run. Results in TAP.
  */
 #include <errno.h>
@@ -25,7 +26,7 @@ static void run(const char *group, uint32_t n)
 		{ "receives", test_receives }, { "limits", test_limits },
 		{ "errors", test_errors }, { "confirm", test_confirm },
 		{ "wait", test_wait }, { "stay", test_stay },
-		{ "alone", test_alone }, { "die", test_die },
+		{ "die", test_die },
 	};
 	unsigned int i;
 
@@ -37,6 +38,10 @@ static void run(const char *group, uint32_t n)
 	}
 	if (!strcmp(group, "many")) {
 		test_many(n);
+	} else if (!strcmp(group, "alone")) {
+		test_alone(16);
+	} else if (!strcmp(group, "crowd")) {
+		test_alone(n);
 	} else if (!strcmp(group, "churn")) {
 		test_churn(n);
 	} else {

@@ -137,7 +137,7 @@ static int set_up(struct iwt_direct_qp *d, struct iwt_qp *qp, const struct ib_qp
 		return -EOPNOTSUPP;
 	if (d->role == IWT_DIRECT_INITIATOR) {
 		clear_port(&d->local);
-		return 0;
+		return iwt_direct_pace_join(d);
 	}
 	port = iwt_direct_join(d->dev, &d->local, &iwt_direct_events);
 	if (IS_ERR(port))
@@ -216,6 +216,7 @@ static void stop(struct iwt_direct_qp *d)
 
 	mutex_lock(&d->lock);
 	d->ended = true;
+	iwt_direct_pace_leave(d);
 	port = iwt_direct_take_port(d);
 	mutex_unlock(&d->lock);
 	cancel_delayed_work_sync(&d->work);

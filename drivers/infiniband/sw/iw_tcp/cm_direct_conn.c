@@ -20,8 +20,12 @@
 #define IWT_DIRECT_PAUSE_SOON_MS	200
 #define IWT_DIRECT_PAUSE_MAX_MS		1000
 #define IWT_DIRECT_SOON_MS		10000
-/* Minimum time, in milliseconds, that requests wait for a connection before they fail. */
+/*
+ * Before requests fail, they wait for a connection at least so many milliseconds, and about so
+ * many attempts.
+ */
 #define IWT_DIRECT_PATIENCE_MS	5000
+#define IWT_DIRECT_LEAST_TRIES	3
 /* Milliseconds between two checks whether requests have waited too long. */
 #define IWT_DIRECT_CHECK_MS	1000
 
@@ -131,7 +135,7 @@ static void plan_retry(struct iwt_direct_qp *d)
 	unsigned int most = soon ? IWT_DIRECT_PAUSE_SOON_MS : IWT_DIRECT_PAUSE_MAX_MS;
 
 	d->trying = false;
-	d->next_try = jiffies + msecs_to_jiffies(d->pause);
+	d->next_try = jiffies + msecs_to_jiffies(max(d->pause, iwt_direct_pace_ms(d)));
 	d->pause = min(2 * d->pause, most);
 }
 
@@ -142,6 +146,7 @@ static void attempt(struct iwt_direct_qp *d)
 	int err;
 
 	iwt_count(d->dev, IWT_C_DIRECT_TRY);
+	d->tries++;
 	if (!ep) {
 		plan_retry(d);
 		return;
@@ -171,13 +176,15 @@ static bool waits_too_long(struct iwt_direct_qp *d)
 {
 	u64 ms = iwt_direct_retry_ms(d->attr.timeout, d->attr.retry_cnt);
 	bool posted = d->end.rts && !iwt_sq_idle(&d->qp->stream.sq);
+	unsigned int least;
 
 	if (!posted || !d->posted)
 		d->since = jiffies;
 	d->posted = posted;
 	if (!posted || !ms)
 		return false;
-	ms = clamp_t(u64, ms, IWT_DIRECT_PATIENCE_MS, INT_MAX);
+	least = max(IWT_DIRECT_PATIENCE_MS, IWT_DIRECT_LEAST_TRIES * iwt_direct_pace_ms(d));
+	ms = clamp_t(u64, ms, least, INT_MAX);
 	return time_after(jiffies, d->since + msecs_to_jiffies(ms));
 }
 
@@ -200,6 +207,7 @@ static struct iwt_direct_port *give_up(struct iwt_direct_qp *d)
 	__must_hold(&d->lock)
 {
 	d->ended = true;
+	iwt_direct_pace_leave(d);
 	iwt_qp_unreachable(d->qp);
 	iwt_ep_abort_qp(d->qp);
 	return iwt_direct_take_port(d);
@@ -242,6 +250,7 @@ static void on_reply(struct iwt_ep *ep, int status)
 	if (!status) {
 		d->trying = false;
 		d->connected = true;
+		iwt_direct_pace_leave(d);
 	} else if (!d->ended) {
 		plan_retry(d);
 		iwt_direct_check_later(d);

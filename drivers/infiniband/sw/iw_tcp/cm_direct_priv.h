@@ -5,6 +5,7 @@
  *	cm_direct.c		requests of a process: modify, query, destroy
  *	cm_direct_conn.c	attempts to connect, and Requests of peers
  *	cm_direct_port.c	references and listeners
+ *	cm_direct_pace.c	how often queue pairs try to connect
  */
 #ifndef IWT_CM_DIRECT_PRIV_H
 #define IWT_CM_DIRECT_PRIV_H
@@ -32,6 +33,9 @@ struct iwt_direct_port;
  * @rtr_at: time of the change to RTR, in jiffies
  * @next_try: time of the next attempt, in jiffies
  * @pause: milliseconds from the end of an attempt to the next attempt
+ * @user: uid of the user for whom the queue pair is counted (cm_direct_pace.c)
+ * @waits: the queue pair is counted
+ * @tries: number of attempts
  * @posted: the last check has found requests that wait for the connection
  * @since: if @posted: time of the first check that found waiting requests, in jiffies
  * @trying: an attempt is in progress
@@ -54,6 +58,9 @@ struct iwt_direct_qp {
 	unsigned long rtr_at;
 	unsigned long next_try __guarded_by(&lock);
 	unsigned int pause __guarded_by(&lock);
+	uid_t user __guarded_by(&lock);
+	bool waits __guarded_by(&lock);
+	u32 tries __guarded_by(&lock);
 	bool posted __guarded_by(&lock);
 	unsigned long since __guarded_by(&lock);
 	bool trying __guarded_by(&lock);
@@ -77,6 +84,14 @@ struct iwt_direct_port *iwt_direct_join(struct iwt_dev *dev,
 					const struct sockaddr_storage *local,
 					const struct iwt_direct_ops *ops);
 void iwt_direct_leave(struct iwt_direct_port *p);
+
+/* cm_direct_pace.c */
+int iwt_direct_pace_join(struct iwt_direct_qp *d)
+	__must_hold(&d->lock);
+void iwt_direct_pace_leave(struct iwt_direct_qp *d)
+	__must_hold(&d->lock);
+unsigned int iwt_direct_pace_ms(const struct iwt_direct_qp *d)
+	__must_hold(&d->lock);
 
 /* The queue pair of @d waits no longer. Return: its listener, for iwt_direct_leave(); or NULL. */
 static inline struct iwt_direct_port *iwt_direct_take_port(struct iwt_direct_qp *d)

@@ -99,6 +99,7 @@ struct iwt_stats;
  *	was added (on older kernels: that @netdev has now), or a random address if @netdev has no
  *	Ethernet address (lo, tunnels)
  * @gids: GIDs (gid.c)
+ * @direct_waiting: for each user (uid), how many queue pairs try to connect (cm_direct_pace.c)
  * @ended: entry in the list of devices whose memory is to be released
  * @announced: the kernel's log has the message that the link was added
  * @memlock_said: limits the rate of messages about RLIMIT_MEMLOCK
@@ -137,6 +138,7 @@ struct iwt_dev {
 	struct iwt_causes *causes;
 	u8 addr[ETH_ALEN];
 	struct iwt_gid_table gids;
+	struct xarray direct_waiting;
 	struct llist_node ended;
 	bool announced;
 	struct ratelimit_state memlock_said;

@@ -72,8 +72,10 @@ static void dealloc_driver(struct ib_device *ibdev)
 	iwt_cm_dev_drain(dev);
 	WARN_ON(!xa_empty(&dev->qps));
 	WARN_ON(!xa_empty(&dev->mrs));
+	WARN_ON(!xa_empty(&dev->direct_waiting));
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->mrs);
+	xa_destroy(&dev->direct_waiting);
 	iwt_counters_end(dev);
 	iwt_causes_free(dev);
 	iwt_stats_free(dev);
@@ -324,6 +326,7 @@ int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net)
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->direct_waiting, XA_FLAGS_ACCOUNT);
 	dev->next_counter = IWT_FIRST_UP_TO(INT_MAX);
 	mutex_init(&dev->past_mutex);
 	spin_lock_init(&dev->windows_lock);

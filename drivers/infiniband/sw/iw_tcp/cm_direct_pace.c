@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Direct connections: how often queue pairs that wait for their peers try to connect.
+ *
+ * A work makes the attempts, and their processor time is charged to no process: thousands of queue
+ * pairs that never find their peers would take a whole processor from others, and would delay the
+ * attempts of others. So all queue pairs of a user on one link share a number of attempts per
+ * second: the more of them wait, the longer is the pause between two attempts of each. The first
+ * attempts of a queue pair are not slowed down, because mostly the peers begin at the same time.
+ */
+#include <linux/cred.h>
+#include <linux/uidgid.h>
+
+#include "cm_direct_priv.h"
+#include "dev.h"
+
+/* Milliseconds for each waiting queue pair of a user on one link: 1000 attempts per second. */
+#define IWT_DIRECT_PACE_MS	1
+/* Number of attempts of a queue pair that are not slowed down. */
+#define IWT_DIRECT_FREE_TRIES	6
+
+static DEFINE_MUTEX(pace_lock);
+
+static unsigned long waiting(const struct iwt_direct_qp *d)
+{
+	void *entry = xa_load(&d->dev->direct_waiting, d->user);
+
+	return entry ? xa_to_value(entry) : 0;
+}
+
+/**
+ * iwt_direct_pace_join() - count a queue pair that begins to wait
+ * @d: direct connection, locked. From now on it counts for the user of the calling process.
+ *
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int iwt_direct_pace_join(struct iwt_direct_qp *d)
+{
+	int err;
+
+	lockdep_assert_held(&d->lock);
+	d->user = from_kuid(&init_user_ns, current_uid());
+	mutex_lock(&pace_lock);
+	err = xa_err(xa_store(&d->dev->direct_waiting, d->user, xa_mk_value(waiting(d) + 1),
+			      GFP_KERNEL_ACCOUNT));
+	mutex_unlock(&pace_lock);
+	d->waits = !err;
+	return err;
+}
+
+/**
+ * iwt_direct_pace_leave() - a queue pair waits no longer
+ * @d: direct connection, locked; nothing changes if it is not counted
+ *
+ * May sleep.
+ */
+void iwt_direct_pace_leave(struct iwt_direct_qp *d)
+{
+	struct xarray *xa = &d->dev->direct_waiting;
+	unsigned long n;
+
+	lockdep_assert_held(&d->lock);
+	if (!d->waits)
+		return;
+	d->waits = false;
+	mutex_lock(&pace_lock);
+	n = waiting(d);
+	if (n > 1)
+		/* replaces an entry, which allocates nothing */
+		xa_store(xa, d->user, xa_mk_value(n - 1), GFP_KERNEL);
+	else
+		xa_erase(xa, d->user);
+	mutex_unlock(&pace_lock);
+}
+
+/**
+ * iwt_direct_pace_ms() - compute the time between two attempts of a queue pair
+ * @d: direct connection, locked
+ *
+ * The times of a user's queue pairs differ, by their numbers, so that the attempts of many queue
+ * pairs do not come at the same time.
+ *
+ * Return: milliseconds, from half to one and a half of the average for the user; 0 for the first
+ *	attempts.
+ */
+unsigned int iwt_direct_pace_ms(const struct iwt_direct_qp *d)
+{
+	unsigned int ms;
+
+	lockdep_assert_held(&d->lock);
+	if (d->tries <= IWT_DIRECT_FREE_TRIES)
+		return 0;
+	ms = waiting(d) * IWT_DIRECT_PACE_MS;
+	return ms / 2 + d->end.qpn % (ms + 1);
+}

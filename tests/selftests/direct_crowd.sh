@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Thousands of queue pairs of one process never find their peers (iwt_direct). They must not make
+# more and more attempts to connect, and must not delay the queue pairs of other links and of
+# other processes.
+. "$(dirname "$0")/../lib/begin.sh"
+
+begin iwt_direct
+only_iw_tcp "no other iWARP device connects without rdma_cm"
+only_with DIRECT
+
+CROWD=4000
+IF_C=i${TAG}c IF_D=i${TAG}d DEV_C=iwt${TAG}c DEV_D=iwt${TAG}d
+
+# a second pair of links between the same namespaces
+second_links() {
+	ip link add "$IF_C" netns "$NS_A" type veth peer name "$IF_D" netns "$NS_B" &&
+		ip -n "$NS_A" addr add 10.79.0.1/24 dev "$IF_C" && ip -n "$NS_B" addr add 10.79.0.2/24 dev "$IF_D" &&
+		ip -n "$NS_A" link set "$IF_C" up && ip -n "$NS_B" link set "$IF_D" up &&
+		link_add "$NS_A" "$DEV_C" "$IF_C" && link_add "$NS_B" "$DEV_D" "$IF_D"
+}
+tries() { counter "$1" direct_try; }
+all_try() { [ "$(tries "$1")" -ge "$2" ]; }
+waits() { grep -q "the queue pairs try to connect" "$1"; }
+
+two_links
+check "two more links" second_links
+start "$IWT_BIN/iwt_direct" -n $CROWD "$DEV_A" 1 "$DEV_B" 1 crowd >"$TMP/crowd" 2>&1
+check "$CROWD queue pairs wait for peers that do not come" busywait $((IWT_TIME * 2)) waits "$TMP/crowd"
+check "each of them has made its first attempts" busywait $((IWT_TIME * 2)) all_try "$DEV_A" $((7 * CROWD))
+start "$IWT_BIN/iwt_direct" -n 1 "$DEV_C" 1 "$DEV_D" 1 crowd >"$TMP/one" 2>&1
+check "one queue pair on another link waits" busywait "$IWT_TIME" waits "$TMP/one"
+# After ten seconds a queue pair tries once per second. If all did so, there would be CROWD attempts
+# for each attempt of the single queue pair, and not a thousand.
+check "the single queue pair tries once per second" busywait "$IWT_TIME" all_try "$DEV_C" 55
+many=$(tries "$DEV_A") one=$(tries "$DEV_C")
+check "the single queue pair goes on" busywait "$IWT_TIME" all_try "$DEV_C" $((one + 10))
+many=$(($(tries "$DEV_A") - many)) one=$(($(tries "$DEV_C") - one))
+echo "# $many attempts of $CROWD queue pairs, and $one attempts of the single one"
+check "the attempts of many queue pairs are limited" [ $many -lt $((one * CROWD / 2)) ]
+tap "beside them" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "$DEV_C" 1 "$DEV_D" 1 basics
+tap "beside them, on the same link" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "$DEV_A" 1 "$DEV_B" 1 basics
+stop "${STARTED[@]}"
+check_no_objects 20 "$DEV_A" "afterwards"
+check_no_objects 20 "$DEV_B" "afterwards"
+tap "afterwards" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "$DEV_A" 1 "$DEV_B" 1 basics
+ktap_finish
