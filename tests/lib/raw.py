@@ -12,7 +12,7 @@ import os
 import struct
 import sys
 
-STATES = ["IDLE", "RTS", "HALF", "DRAIN", "CLOSING", "TERMINATE", "ERROR"]
+STATES = ["IDLE", "RTS", "HALF", "DRAIN", "CLOSING", "TERMINATE", "GONE", "ERROR"]
 # The first values of counters and positions (proto/first.h). In the laboratory "wrap", these
 # numbers wrap to 0 after a few messages.
 BEFORE_WRAP = int(os.environ.get("IWT_BEFORE_WRAP", "0"))

@@ -27,7 +27,8 @@ from peer import Peer
 from rows import ROWS, STATED, TESTS
 from ulp import Ulp
 
-AREAS = ("mpa", "attach", "ddp", "rdmap", "empa", "ext", "sec", "opt", "tcp")
+AREAS = ("mpa", "attach", "ddp", "rdmap", "empa", "ext", "sec", "opt", "tcp",
+         "end")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
