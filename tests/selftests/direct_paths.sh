@@ -51,7 +51,14 @@ always_over() {
 	between "$@" churn -n 20
 }
 
+# settled: does no IPv6 address wait for duplicate address detection? (bind() refuses such addresses.)
+settled() {
+	local ns
+	for ns in "$NS_A" "$NS_B"; do [ -z "$(ip -6 -n "$ns" -o addr show tentative)" ] || return; done
+}
+
 two_links
+busywait 20 settled
 # a second address, which is greater than the address of B: B is the initiator
 in_a ip addr add 10.77.0.9/24 dev "$IF_A"
 over "IPv4" $IP_A $IP_B
