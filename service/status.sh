@@ -117,11 +117,15 @@ find_links() {
 	done < <(rdma link show 2>/dev/null)
 }
 
-# abi_of LINK: prints the version of the module's ABI
+# abi_of LINK: prints the version of the module's ABI. (Links of other network namespaces may have
+# the same name; their version is the same.)
 abi_of() {
 	local dir
 	for dir in /sys/class/infiniband_verbs/uverbs*; do
-		[ "$(cat "$dir/ibdev" 2>/dev/null)" != "$1" ] || cat "$dir/abi_version"
+		if [ "$(cat "$dir/ibdev" 2>/dev/null)" = "$1" ]; then
+			cat "$dir/abi_version"
+			return
+		fi
 	done
 }
 
