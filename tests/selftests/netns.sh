@@ -3,10 +3,15 @@
 # Network namespaces: each link belongs to the namespace of its net device, and is deleted with this
 # namespace, or when the net device moves to another namespace. In the mode "shared" of the RDMA
 # core, all namespaces see all RDMA devices. In the mode "exclusive", an RDMA device is visible in
-# its namespace only, and the device can move to another namespace without its net device.
+# its namespace only, and the device can move to another namespace without its net device; since
+# Linux 7.3 two namespaces may each have an RDMA device of the same name.
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/users.sh
 . "$IWT_LIB/users.sh"
+# shellcheck source=tests/lib/settings.sh
+. "$IWT_LIB/settings.sh"
+# shellcheck source=tests/lib/cgroup.sh
+. "$IWT_LIB/cgroup.sh"
 
 LISTEN=$(dirname "$0")/../peer/listen.py
 NS_C=iwt-$TAG-c NS_D=iwt-$TAG-d IF_C=i${TAG}c
@@ -105,7 +110,7 @@ moving() {
 
 two_wait() { [ "$(rdma resource show qp link "$DEV_A" | grep -c rdma_cm)" -eq 2 ]; }
 
-begin rdma rping python3 iwt_unplug iwt_conn
+begin rdma rping python3 iwt_unplug iwt_conn ibv_devinfo
 
 visible() { ip netns exec "$1" rdma dev show "$2" >/dev/null 2>&1; }
 visible_here() { rdma dev show "$1" >/dev/null 2>&1; }
@@ -113,7 +118,7 @@ mode_was=$(rdma system show | sed -n 's/.*netns \([a-z]*\).*/\1/p')
 # The kernel changes the mode only when no other namespace is left, and the kernel may destroy a
 # namespace long after its deletion
 restore_mode() { [ -z "$mode_was" ] || busywait 70 rdma system set netns "$mode_was"; }
-trap 'cleanup; restore_mode' EXIT
+trap 'rm -f "/etc/iw_tcp/$IF_C.conf"; [ ! -d "$SETTINGS/$DEV_A" ] || rmdir "$SETTINGS/$DEV_A"; cleanup; busywait 20 cg_del; restore_mode' EXIT
 
 shared() {
 	rdma system set netns shared || return
@@ -153,7 +158,7 @@ exclusive() {
 	pair "exclusive: rping" 7174 "rping -s -a $IP_B -C 5 -V" "rping -c -a $IP_B -C 5 -V -v"
 	wildcards exclusive
 	pair "exclusive: ib_send_bw" 18515 "ib_send_bw -R -F -n 50" "ib_send_bw -R -F -n 50 $IP_B"
-	[ "$IWT_LINK_TYPE" != iw_tcp ] || { device_moves; anew || return; }
+	[ "$IWT_LINK_TYPE" != iw_tcp ] || { same_names; device_moves; anew || return; }
 	start in_b rping -s -a $IP_B -P -S 1000
 	wait_listen "$NS_B" 7174
 	start in_a rping -c -a $IP_B -S 1000
@@ -251,6 +256,193 @@ device_moves() {
 	check "net device deleted in A: it can be deleted" ip -n "$NS_A" link del "$IF_A"
 	check "net device deleted in A: the link is deleted" busywait "$IWT_TIME" not visible "$NS_D" "$DEV_A"
 	ns_del "$NS_D"
+}
+
+### links of the same name: A and B each have a link with the name DEV_A
+
+# is VALUE COMMAND...: does COMMAND print VALUE?
+is() {
+	local got
+	got=$("${@:2}")
+	[ "$got" = "$1" ] || { echo "$got instead of $1"; return 1; }
+}
+# netdev_of NS LINK: prints the net device of the link that NS has
+netdev_of() { in_net "$1" rdma link show "$2/1" | sed -n 's/.* netdev \([^ ]*\).*/\1/p'; }
+# guid NS LINK: prints the node GUID of the link that NS has, as the /sys of NS shows it
+guid() { in_ns "$1" cat "/sys/class/infiniband/$2/node_guid"; }
+# opened NS LINK: prints the node GUID of the link that libibverbs opens in NS
+opened() { in_ns "$1" ibv_devinfo -d "$2" | awk '/node_guid/ { gsub(":", "", $2); print $2 }'; }
+is_own() { is "$(guid "$1" "$2" | tr -d :)" opened "$1" "$2"; }
+# crc NS: prints the setting crc of the link DEV_A that NS has; NS "" is the initial namespace. (The
+# shell in NS sees configfs, since it has the /sys of this shell.)
+crc() { in_settings "$1" cat "$SETTINGS/$DEV_A/crc"; }
+set_crc() { in_settings "$1" bash -c "echo $2 >$SETTINGS/$DEV_A/crc"; }
+in_settings() {
+	if [ -n "$1" ]; then in_net "$1" "${@:2}"; else "${@:2}"; fi
+}
+make_settings() { in_settings "$1" mkdir "$SETTINGS/$DEV_A"; }
+
+# own_names: does B get a link with the name of A's link? Reports a failure if B does not, although
+# the kernel has names for each namespace.
+own_names() {
+	if link_add "$NS_B" "$DEV_A" "$IF_B" 2>"$TMP/why"; then
+		ok "names: B has a link with the name of A's link"
+		return
+	fi
+	cat "$TMP/why"
+	if [ "$(printf '%s\n' 7.3 "$(uname -r)" | sort -V | head -n 1)" = 7.3 ]; then
+		not_ok "names: B has a link with the name of A's link"
+		return 1
+	fi
+	check "names: B's link can't have the name of A's link" grep -q 'Too many open files' "$TMP/why"
+	skip "names: links of the same name in two namespaces" "RDMA devices of this kernel have the same names in all namespaces"
+	return 1
+}
+
+same_names() {
+	link_del "$NS_B" "$DEV_B"
+	if ! own_names; then
+		link_add "$NS_B" "$DEV_B" "$IF_B"
+		return
+	fi
+	check "names: rdma shows A's link in A" is "$IF_A" netdev_of "$NS_A" "$DEV_A"
+	check "names: rdma shows B's link in B" is "$IF_B" netdev_of "$NS_B" "$DEV_A"
+	check "names: /sys of A and /sys of B show different links" [ "$(guid "$NS_A" "$DEV_A")" != "$(guid "$NS_B" "$DEV_A")" ]
+	check "names: libibverbs opens A's link in A" is_own "$NS_A" "$DEV_A"
+	check "names: libibverbs opens B's link in B" is_own "$NS_B" "$DEV_A"
+	rping_a_to_b "names: rping"
+	pair "names: ib_send_bw -d" 18515 "ib_send_bw -d $DEV_A -R -F -n 50" "ib_send_bw -d $DEV_A -R -F -n 50 $IP_B"
+	same_names_settings
+	same_names_limits
+	same_names_move
+	same_names_end
+	check "names: B's link is removed" link_del "$NS_B" "$DEV_A"
+	check "names: A's link stays" is "$IF_A" netdev_of "$NS_A" "$DEV_A"
+	check "names: B has a link with another name" link_add "$NS_B" "$DEV_B" "$IF_B"
+	same_names_files
+}
+
+# the directory of the settings has the name of both links
+same_names_settings() {
+	want_configfs || { missing "names: settings" configfs; return; }
+	REFUSAL='not unique' refuse "names: settings: the initial namespace can't make the directory" make_settings ""
+	check "names: settings: A makes the directory" make_settings "$NS_A"
+	check "names: settings: A changes a setting" set_crc "$NS_A" off
+	check "names: settings: A reads its value" is off crc "$NS_A"
+	check "names: settings: B reads its own value" is on crc "$NS_B"
+	check "names: settings: B changes a setting" set_crc "$NS_B" required
+	check "names: settings: A keeps its value" is off crc "$NS_A"
+	REFUSAL='not unique' refuse "names: settings: the initial namespace can't read" crc ""
+	REFUSAL='not unique' refuse "names: settings: the initial namespace can't change" set_crc "" on
+	check "names: settings: the connection is refused, because the settings differ" no_way_with_crc
+	check "names: settings: A changes the setting back" set_crc "$NS_A" on
+	check "names: settings: B changes the setting back" set_crc "$NS_B" on
+	rping_a_to_b "names: settings: rping"
+	rmdir "$SETTINGS/$DEV_A"
+}
+# no_way_with_crc: does B, where crc is required, refuse a client in A, where crc is off?
+no_way_with_crc() {
+	local srv rc
+	start in_b rping -s -P -p 7193 -a $IP_B
+	srv=$PID
+	wait_listen "$NS_B" 7193 && no_way "$NS_A"
+	rc=$?
+	stop "$srv"
+	return $rc
+}
+
+# rdma.max of a control group needs the index of the device, because its name is not unique
+same_names_limits() {
+	local index
+	cg_has rdma && cg_add rdma || { missing "names: limits" "controller rdma"; return; }
+	index=$(in_net "$NS_A" rdma dev show "$DEV_A" | sed -n 's/^\([0-9]*\):.*/\1/p')
+	REFUSAL='not unique' refuse "names: limits: a limit without an index" limit "$DEV_A"
+	check "names: limits: a limit for A's link" limit "$DEV_A index=$index"
+	refuse "names: limits: A's link can't be opened" grouped_open "$NS_A"
+	check "names: limits: B's link can be opened" grouped_open "$NS_B"
+	check "names: limits: the control group goes" busywait 20 cg_del
+}
+limit() { bash -c "echo '$1 hca_handle=0' >$CG/rdma.max"; }
+# grouped_open NS: opens the link of NS in the control group
+grouped_open() {
+	# shellcheck disable=SC2016
+	bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$CG" ip netns exec "$1" ibv_devinfo -d "$DEV_A"
+}
+
+# A device can move only to a namespace in which its name is free
+same_names_move() {
+	REFUSAL='exists' refuse "names: A's device can't move to B" move "$NS_A" "$NS_B"
+	check "names: A's device gets another name" in_a rdma dev set "$DEV_A" name "${DEV_A}n"
+	check "names: B's device keeps its name" is "$IF_B" netdev_of "$NS_B" "$DEV_A"
+	check "names: A's device moves to B with its new name" in_a rdma dev set "${DEV_A}n" netns "$NS_B"
+	check "names: B has both devices" eval "visible $NS_B $DEV_A && visible $NS_B ${DEV_A}n"
+	REFUSAL='exists' refuse "names: no third name in B for both devices" in_b rdma dev set "${DEV_A}n" name "$DEV_A"
+	check "names: A's device moves back" in_b rdma dev set "${DEV_A}n" netns "$NS_A"
+	check "names: A's device gets its name again" in_a rdma dev set "${DEV_A}n" name "$DEV_A"
+	rping_a_to_b "names: rping after the device moved"
+}
+
+# named_by_kernel GUID: prints the name of the device of the initial namespace that has the GUID
+named_by_kernel() { grep -lsx "$1" /sys/class/infiniband/*/node_guid | cut -d/ -f5; }
+came_with_another_name() { [ -n "$(named_by_kernel "$1")" ]; }
+
+# When the namespace of a device ends, the device moves to the initial namespace. If its name is
+# taken there, the kernel gives the device another name.
+same_names_end() {
+	local guid name
+	guid=$(guid "$NS_A" "$DEV_A")
+	check "names: the initial namespace: a net device" dummy_add "$IF_C" 10.78.0.1
+	check "names: the initial namespace: a link of the same name" rdma link add "$DEV_A" type "$IWT_LINK_TYPE" netdev "$IF_C"
+	ns_add "$NS_C"
+	check "names: A's device moves to C" move "$NS_A" "$NS_C"
+	ns_del "$NS_C"
+	check "names: C ends, and the device comes to the initial namespace" busywait "$IWT_TIME" came_with_another_name "$guid"
+	name=$(named_by_kernel "$guid")
+	check "names: the device has another name there ($name)" [ "$name" != "$DEV_A" ]
+	check "names: the link of the initial namespace keeps its name" is "$IF_C" eval "rdma link show $DEV_A/1 | sed -n 's/.* netdev \([^ ]*\).*/\1/p'"
+	check "names: the device moves back to A" rdma dev set "$name" netns "$NS_A"
+	check "names: the device gets its name again in A" in_a rdma dev set "$name" name "$DEV_A"
+	check "names: the initial namespace: the link is removed" rdma link delete "$DEV_A"
+	ip link del "$IF_C"
+	rping_a_to_b "names: rping after the namespace of the device ended"
+}
+
+# iw_tcp-link in two namespaces, each of which has a net device of the same name
+same_names_files() {
+	local file=/etc/iw_tcp/$IF_C.conf link=iwt_$IF_C ns
+	if ! command -v iw_tcp-link >/dev/null; then
+		missing "names: iw_tcp-link" iw_tcp-link
+		return
+	fi
+	ip link add "$IF_C" netns "$NS_A" type veth peer name "$IF_C" netns "$NS_B"
+	for ns in "$NS_A" "$NS_B"; do ip -n "$ns" link set "$IF_C" up; done
+	mkdir -p /etc/iw_tcp
+	echo keepidle=30 >"$file"
+	check "names: iw_tcp-link up in A" in_a iw_tcp-link up "$IF_C"
+	check "names: iw_tcp-link up in B" in_b iw_tcp-link up "$IF_C"
+	check "names: iw_tcp-link status in A" status_is "$NS_A" 30
+	check "names: iw_tcp-link status in B" status_is "$NS_B" 30
+	echo keepidle=40 >"$file"
+	check "names: iw_tcp-link up in B with a new setting" in_b iw_tcp-link up "$IF_C"
+	check "names: iw_tcp-link status in B: the new setting" status_is "$NS_B" 40
+	echo keepidle=30 >"$file"
+	check "names: iw_tcp-link status in A: the old setting" status_is "$NS_A" 30
+	rm -f "$file"
+	check "names: iw_tcp-link down in A" in_a iw_tcp-link down "$IF_C"
+	check "names: A has no such link" not visible "$NS_A" "$link"
+	check "names: B keeps its link" visible "$NS_B" "$link"
+	check "names: iw_tcp-link down in B" in_b iw_tcp-link down "$IF_C"
+	check "names: B has no such link" not visible "$NS_B" "$link"
+	ip -n "$NS_A" link del "$IF_C"
+}
+# status_is NS SECONDS: does iw_tcp-link status show the link of iw_tcp-link once, each finding in
+# one line, without a wrong setting, and with keepidle=SECONDS?
+status_is() {
+	in_ns "$1" iw_tcp-link status >"$TMP/status" 2>&1
+	cat "$TMP/status"
+	is 1 grep -c "^..  link  *iwt_$IF_C on $IF_C: " "$TMP/status" && is 1 grep -c "^ok  settings *iwt_$IF_C:.* keepidle=$2 " "$TMP/status" &&
+		is 1 grep -c "^ok  provider .*iwt_$IF_C, ABI version [0-9]*$" "$TMP/status" &&
+		not grep -vE '^(ok|\?\?|!!)  |^Faults: ' "$TMP/status"
 }
 
 # anew: deletes A and B, and makes them and their links again

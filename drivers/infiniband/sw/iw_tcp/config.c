@@ -6,13 +6,18 @@
  *   echo required > /sys/kernel/config/iw_tcp/iwt0/crc
  *
  * A directory belongs to a link name, not to a device: the directory stays when the link is
- * deleted, and serves the next link with that name.
+ * deleted, and serves the next link with that name. If links of several network namespaces have
+ * the name, the directory shows and changes the settings of the link in the namespace of the
+ * process that reads or writes.
  */
 #include "config.h"
 
 #include <linux/configfs.h>
+#include <linux/err.h>
 #include <linux/kstrtox.h>
 #include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
@@ -280,7 +285,7 @@ void iwt_conf_defaults(struct iwt_conf *conf)
 
 static struct iwt_dev *get_dev(struct config_item *item)
 {
-	return iwt_dev_get_by_name(config_item_name(item));
+	return iwt_dev_get_by_name(config_item_name(item), current->nsproxy->net_ns);
 }
 
 /* Defines the show and store functions of the file @_name, for the field @_field of the link. */
@@ -290,8 +295,8 @@ static ssize_t link_##_name##_show(struct config_item *item, char *page)\
 	struct iwt_dev *dev = get_dev(item);				\
 	ssize_t n;							\
 									\
-	if (!dev)							\
-		return -ENODEV;						\
+	if (IS_ERR(dev))						\
+		return PTR_ERR(dev);					\
 	n = sysfs_emit(page, _format "\n",				\
 		       _value(READ_ONCE(dev->conf._field)));		\
 	ib_device_put(&dev->ibdev);					\
@@ -304,8 +309,8 @@ static ssize_t link_##_name##_store(struct config_item *item,		\
 	struct iwt_dev *dev = get_dev(item);				\
 	int err;							\
 									\
-	if (!dev)							\
-		return -ENODEV;						\
+	if (IS_ERR(dev))						\
+		return PTR_ERR(dev);					\
 	err = _parse(page, &dev->conf._field);				\
 	ib_device_put(&dev->ibdev);					\
 	return err ?: count;						\
@@ -358,11 +363,11 @@ static const struct config_item_type link_type = {
 static struct config_group *make_link(struct config_group *parent,
 				      const char *name)
 {
-	struct iwt_dev *dev = iwt_dev_get_by_name(name);
+	struct iwt_dev *dev = iwt_dev_get_by_name(name, current->nsproxy->net_ns);
 	struct config_group *group;
 
-	if (!dev)
-		return ERR_PTR(-ENODEV);
+	if (IS_ERR(dev))
+		return ERR_CAST(dev);
 	ib_device_put(&dev->ibdev);
 	group = kzalloc_obj(*group, GFP_KERNEL);
 	if (!group)

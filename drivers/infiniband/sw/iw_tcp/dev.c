@@ -2,11 +2,13 @@
 /* The list of all devices: lookup, addresses and GUIDs. */
 #include "dev.h"
 
+#include <linux/err.h>
 #include <linux/etherdevice.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/unaligned.h>
 #include <net/addrconf.h>
+#include <net/net_namespace.h>
 
 static DEFINE_MUTEX(devs_lock);
 static struct list_head devs __guarded_by(&devs_lock) = LIST_HEAD_INIT(devs);
@@ -33,26 +35,39 @@ void iwt_dev_set_addr(struct iwt_dev *dev)
 /**
  * iwt_dev_get_by_name() - find a registered device
  * @name: present name of the device
+ * @net: network namespace of the caller
  *
- * Process context, may sleep.
+ * In the mode "exclusive" of the RDMA core, each network namespace of newer kernels has its own
+ * names. So several devices may have the name: then the device in @net is the one. Process
+ * context, may sleep.
  *
- * Return: the device with a reference for ib_device_put(), or NULL.
+ * Return: the device with a reference for ib_device_put(); ERR_PTR(-ENODEV) if no device has the
+ * name; ERR_PTR(-ENOTUNIQ) if several devices have the name, and none of them is in @net.
  */
-struct iwt_dev *iwt_dev_get_by_name(const char *name)
+struct iwt_dev *iwt_dev_get_by_name(const char *name, const struct net *net)
 {
-	struct iwt_dev *dev, *found = NULL;
+	struct iwt_dev *dev, *found = ERR_PTR(-ENODEV);
+	bool unique = true;
 
 	mutex_lock(&devs_lock);
 	list_for_each_entry(dev, &devs, node) {
-		if (strncmp(dev->ibdev.name, name, IB_DEVICE_NAME_MAX))
+		if (strncmp(dev->ibdev.name, name, IB_DEVICE_NAME_MAX) ||
+		    !ib_device_try_get(&dev->ibdev))
 			continue;
-		if (ib_device_try_get(&dev->ibdev)) {
-			found = dev;
+		unique = IS_ERR(found);
+		if (!unique)
+			ib_device_put(&found->ibdev);
+		found = dev;
+		if (net_eq(read_pnet(&dev->ibdev.coredev.rdma_net), net)) {
+			unique = true;
 			break;
 		}
 	}
 	mutex_unlock(&devs_lock);
-	return found;
+	if (unique)
+		return found;
+	ib_device_put(&found->ibdev);
+	return ERR_PTR(-ENOTUNIQ);
 }
 
 /**

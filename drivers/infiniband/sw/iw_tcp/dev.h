@@ -174,7 +174,7 @@ static inline int iwt_dev_take(atomic_t *n, int max)
 /* Process context, may sleep. iwt_dev_any(): does @is() return true for any device? */
 void iwt_dev_enlist(struct iwt_dev *dev);
 void iwt_dev_delist(struct iwt_dev *dev);
-struct iwt_dev *iwt_dev_get_by_name(const char *name);
+struct iwt_dev *iwt_dev_get_by_name(const char *name, const struct net *net);
 bool iwt_dev_any(bool (*is)(const struct iwt_dev *dev, const void *arg), const void *arg);
 void iwt_dev_set_addr(struct iwt_dev *dev);
 
