@@ -4,7 +4,7 @@
 # a network namespace with a link, the device file of this link, and the device file of rdma_cm. The
 # user must be in the group of the file of rdma_cm, and must be allowed to lock memory; the
 # container has no capability. In the mode "exclusive" of the RDMA core, a container cannot use the
-# link of another container.
+# link of another container. Since Linux 7.3 the links of two containers may have the same name.
 . "$(dirname "$0")/../lib/begin.sh"
 
 CM=/dev/infiniband/rdma_cm
@@ -79,6 +79,35 @@ alone() {
 		python3 -c "import os; os.open('$a', os.O_RDWR)"
 }
 
+# own_uverbs NS: prints the device files of the links that NS has, since they alone can be opened in
+# NS, in the mode "exclusive"
+own_uverbs() {
+	local file
+	for file in /dev/infiniband/uverbs*; do
+		! ip netns exec "$1" bash -c ": <>$file" 2>/dev/null || echo "$file"
+	done
+}
+
+# same_name: the links of two containers have the same name, which kernels older than 7.3 refuse
+same_name() {
+	local a b
+	link_del "$NS_B" "$DEV_B"
+	if link_add "$NS_B" "$DEV_A" "$IF_B" 2>"$TMP/why"; then
+		a=$(own_uverbs "$NS_A") && b=$(own_uverbs "$NS_B")
+		check "same name: two device files have links of this name" \
+			eval "[ \"\$(grep -lx $DEV_A /sys/class/infiniband_verbs/uverbs*/ibdev | wc -l)\" = 2 ]"
+		check "same name: each namespace can open one file" eval "[ -c '$a' ] && [ -c '$b' ] && [ '$a' != '$b' ]"
+		check "same name: a container sees its own link only" is "$DEV_A" seen "$NS_A" --device "$a" --device "$b" --device $CM
+		check "same name: rping between two containers" traffic --device "$b" --device $CM --memlock $MANY --group $GROUP -- \
+			--device "$a" --device $CM --memlock $MANY --group $GROUP
+		check "same name: the link of B is removed" link_del "$NS_B" "$DEV_A"
+		check "same name: the container of A still has its link" is "$DEV_A" seen "$NS_A" --device "$a" --device $CM
+	elif check "same name: two links cannot have the same name" grep -q 'Too many open files' "$TMP/why"; then
+		skip "same name: containers with links of the same name" "RDMA devices of this kernel have the same names in all namespaces"
+	fi
+	check "same name: B has a link with another name" link_add "$NS_B" "$DEV_B" "$IF_B"
+}
+
 # removed: the administrator removes A's link while a program in a container uses the link
 removed() {
 	local a b
@@ -118,6 +147,7 @@ if busywait 60 rdma system set netns exclusive; then
 	two_links
 	containers exclusive
 	alone
+	same_name
 	removed
 	for ns in "$NS_A" "$NS_B"; do ns_del "$ns"; done
 	MADE_NS=() MADE_DEV=()
