@@ -42,3 +42,10 @@ payload_pack() {
 	rm -rf "$stage"
 	truncate -s %512 "$dir/payload.tar"
 }
+
+# payload_add DIR FILES: adds the files of the directory FILES to DIR/payload.tar, which payload_pack
+# has made. In the machine they are in /opt/iw_tcp/with.
+payload_add() {
+	tar -C "$2" --transform 's,^\.,./opt/iw_tcp/with,S' -rf "$1/payload.tar" .
+	truncate -s %512 "$1/payload.tar"
+}
