@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Sets up WireGuard devices by generic netlink. ip(8) can create these net devices, but has no command
-to set them up.
+Sets up WireGuard and team devices by generic netlink. ip(8) can create these net devices, but has no
+command to set them up.
 
 genl.py wg-key NETDEV KEY PORT
                     gives NETDEV the private key KEY (64 hexadecimal digits) and the UDP port PORT;
@@ -10,6 +10,10 @@ genl.py wg-key NETDEV KEY PORT
 genl.py wg-peer NETDEV PUBLIC-KEY HOST PORT NETWORK...
                     adds a peer with the IPv4 address HOST and the UDP port PORT; NETDEV sends
                     packets for the IPv4 and IPv6 NETWORKs to this peer
+genl.py team-mode NETDEV MODE
+                    gives the team NETDEV, which has no member yet, the MODE
+genl.py team-port NETDEV MEMBER
+                    lets the team NETDEV, in the mode activebackup, use its MEMBER
 """
 import ipaddress
 import socket
@@ -89,4 +93,32 @@ def wg_peer(netdev, key, host, port, *networks):
     Family("wireguard").call(1, [attr(2, netdev), attr(8, [peer])])
 
 
-{"wg-key": wg_key, "wg-peer": wg_peer}[sys.argv[1]](*sys.argv[2:])
+def index(netdev):
+    return struct.pack("=I", socket.if_nametoindex(netdev))
+
+
+# types of options (NLA_*)
+NUMBER, TEXT, FLAG = 3, 5, 6
+
+
+def team_option(netdev, name, kind, value, more=()):
+    """Sets an option of a team; value is the data of an attribute."""
+    option = [attr(1, name), attr(3, bytes([kind])), attr(4, value), *more]
+    try:
+        Family("team").call(1, [attr(1, index(netdev)), attr(2, [attr(1, option)])])
+    except ProcessLookupError:
+        pass    # the option is set, but nobody listens to the message that tells it
+
+
+def team_mode(netdev, mode):
+    """Executes "team-mode"."""
+    team_option(netdev, "mode", TEXT, mode)
+
+
+def team_port(netdev, member):
+    """Executes "team-port"."""
+    team_option(netdev, "enabled", FLAG, b"", [attr(6, index(member))])
+    team_option(netdev, "activeport", NUMBER, index(member))
+
+
+{"wg-key": wg_key, "wg-peer": wg_peer, "team-mode": team_mode, "team-port": team_port}[sys.argv[1]](*sys.argv[2:])

@@ -3,8 +3,10 @@
 """
 Uses tun devices.
 
-tun.py cable NS NETDEV NS NETDEV    creates a tun device in each of two namespaces, prints
-                                    "ready", and passes packets between them until it is killed
+tun.py cable NS NETDEV NS NETDEV [NUMBER]
+                                    creates a tun device in each of two namespaces, prints
+                                    "ready", and passes packets between them until it is killed; the
+                                    devices have the type NUMBER (ARPHRD_*)
 tun.py type NETDEV NUMBER           creates a persistent tun device of any type (ARPHRD_*) in this
                                     namespace
 """
@@ -35,9 +37,11 @@ def create_in(namespace, netdev):
     return create(netdev)
 
 
-def cable(ns_a, netdev_a, ns_b, netdev_b):
+def cable(ns_a, netdev_a, ns_b, netdev_b, number=None):
     """Executes "cable"."""
     a, b = create_in(ns_a, netdev_a), create_in(ns_b, netdev_b)
+    for fd in (a, b) if number else ():
+        fcntl.ioctl(fd, TUNSETLINK, int(number))
     other = {a: b, b: a}
     print("ready", flush=True)
     while True:

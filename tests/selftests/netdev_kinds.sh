@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Links on tunnels (tun, WireGuard, ipip, sit), on other special net devices (team, ipvlan), and in
-# VRFs. The test verifies data (except on a team), and checks that a link is deleted when its net
+# Links on tunnels (tun, WireGuard, ipip, sit, GRE, ip6tnl, vti), on other special net devices (PPP,
+# team, ipvlan), and in VRFs. The test verifies data, and checks that a link is deleted when its net
 # device is deleted, also during traffic. Links on net devices of unsupported types are refused, on
-# older kernels also links on tun and WireGuard, which have no link layer address.
+# older kernels also links on tun, PPP and WireGuard, which have no link layer address. A tun device
+# of the type PPP replaces a PPP device, which differs from it in the way of the packets only.
 # IWT_QUICK: rping verifies data, instead of iwt_verify
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/wireguard.sh
@@ -88,6 +89,14 @@ lacks() {
 	missing "$what" "$what: $(tail -n 1 "$TMP/why")"
 }
 
+# has_module WHAT MODULE: loads MODULE, for a kind that not every laboratory has. If the kernel does
+# not have the module, reports a skip, and fails
+has_module() {
+	want_modules "$2" && return
+	skip "$1" "no module $2 in this kernel"
+	return 1
+}
+
 # refused WHAT NETDEV REASON: checks that a link on NETDEV of A is refused, and that the kernel's
 # log contains the REASON
 refused() {
@@ -110,16 +119,20 @@ without_address() {
 
 ### kinds
 
-tun() {
+# cable WHAT NETWORK [TYPE]: a pair of tun devices, of the TYPE (ARPHRD_*)
+cable() {
 	local cable
 	modprobe -q tun
-	start "${TUN[@]}" cable "$NS_A" "$N_A" "$NS_B" "$N_B" >"$TMP/cable" 2>&1
+	start "${TUN[@]}" cable "$NS_A" "$N_A" "$NS_B" "$N_B" "${@:3}" >"$TMP/cable" 2>&1
 	cable=$PID
-	lacks tun busywait 20 grep -q ready "$TMP/cable" && return
-	prepared tun 20 "$N_A" "$N_B" 10.77.20.2 fd77:20::2 || return
-	without_address tun "$N_A" "$N_B" 10.77.20.2 fd77:20::2
+	lacks "$1" busywait 20 grep -q ready "$TMP/cable" && return
+	prepared "$1" "$2" "$N_A" "$N_B" "10.77.$2.2" "fd77:$2::2" || return
+	[ -z "${3:-}" ] || check "$1: the type of the net device" [ "$(in_a cat "/sys/class/net/$N_A/type")" = "$3" ]
+	without_address "$1" "$N_A" "$N_B" "10.77.$2.2" "fd77:$2::2"
 	stop "$cable"
 }
+tun() { cable tun 20; }
+ppp() { cable PPP 30 512; }	# ARPHRD_PPP
 
 wireguard() {
 	wg_has || { missing WireGuard "module wireguard"; return; }
@@ -146,16 +159,85 @@ sit() {
 	links sit "$N_A" "$N_B" fd77:22::2
 }
 
+gre() {
+	has_module GRE ip_gre || return
+	lacks GRE tunnels gre && return
+	prepared GRE 27 "$N_A" "$N_B" 10.77.27.2 fd77:27::2 || return
+	links GRE "$N_A" "$N_B" 10.77.27.2 fd77:27::2
+}
+
+# tunnels6 TYPE [OPTION...]: makes a tunnel of this type through the veth pair, by IPv6
+tunnels6() {
+	ip -n "$NS_A" link add "$N_A" type "$1" local "$IP6_A" remote "$IP6_B" "${@:2}" &&
+		ip -n "$NS_B" link add "$N_B" type "$1" local "$IP6_B" remote "$IP6_A" "${@:2}"
+}
+
+ip6gre() {
+	has_module "GRE, IPv6" ip6_gre || return
+	lacks "GRE, IPv6" tunnels6 ip6gre && return
+	prepared "GRE, IPv6" 28 "$N_A" "$N_B" 10.77.28.2 fd77:28::2 || return
+	links "GRE, IPv6" "$N_A" "$N_B" 10.77.28.2 fd77:28::2
+}
+
+ip6tnl() {
+	has_module ip6tnl ip6_tunnel || return
+	lacks ip6tnl tunnels6 ip6tnl mode any && return
+	prepared ip6tnl 29 "$N_A" "$N_B" 10.77.29.2 fd77:29::2 || return
+	links ip6tnl "$N_A" "$N_B" 10.77.29.2 fd77:29::2
+}
+
+# esp NS SRC DST SPI DIRECTION: packets of the vti of NS that leave or enter NS are encrypted
+esp() {
+	ip -n "$1" xfrm state add src "$2" dst "$3" proto esp spi "$4" mode tunnel \
+		aead 'rfc4106(gcm(aes))' 0x000102030405060708090a0b0c0d0e0f10111213 128 &&
+		ip -n "$1" xfrm policy add dir "$5" mark 77 tmpl src "$2" dst "$3" proto esp mode tunnel
+}
+
+make_vti() {
+	ip -n "$NS_A" link add "$N_A" mtu 1400 type vti local "$IP_A" remote "$IP_B" key 77 &&
+		ip -n "$NS_B" link add "$N_B" mtu 1400 type vti local "$IP_B" remote "$IP_A" key 77 &&
+		esp "$NS_A" "$IP_A" "$IP_B" 0x2001 out && esp "$NS_A" "$IP_B" "$IP_A" 0x2002 in &&
+		esp "$NS_B" "$IP_A" "$IP_B" 0x2001 in && esp "$NS_B" "$IP_B" "$IP_A" 0x2002 out
+}
+
+vti() {
+	local ns
+	has_module vti ip_vti || return
+	lacks vti make_vti && return
+	prepared vti 31 "$N_A" "$N_B" 10.77.31.2 || return
+	links vti "$N_A" "$N_B" 10.77.31.2
+	check "vti: the packets were encrypted" encrypted
+	for ns in "$NS_A" "$NS_B"; do ip -n "$ns" xfrm policy flush && ip -n "$ns" xfrm state flush; done
+}
+# encrypted: has A encrypted more packets than a connection without data needs?
+encrypted() { [ "$(ip -n "$NS_A" -s xfrm state | sed -n 's/.* \([0-9]*\)(packets).*/\1/p' | sort -n | head -n 1)" -gt 20 ]; }
+
 second_pair() { ip link add "$IF2_A" netns "$NS_A" type veth peer name "$IF2_B" netns "$NS_B"; }
 no_pair() { ip -n "$NS_A" link del "$IF2_A" 2>/dev/null; }
 
-# A team without its daemon forwards no packets. So this test only makes and removes a link.
+# mac_in NS NETDEV: prints the MAC address
+mac_in() { in_net "$1" ip -br link show dev "$2" | awk '{ print $3 }'; }
+
+# make_team: makes a team with one member in A and in B. As the daemon of teams does, gives the team
+# the MAC address of the member
+make_team() {
+	local team ns member
+	for team in "$NS_A $N_A $IF2_A" "$NS_B $N_B $IF2_B"; do
+		read -r ns team member <<<"$team"
+		ip -n "$ns" link add "$team" type team && in_net "$ns" python3 "$IWT_LIB/genl.py" team-mode "$team" activebackup &&
+			ip -n "$ns" link set "$team" address "$(mac_in "$ns" "$member")" &&
+			ip -n "$ns" link set "$member" down && ip -n "$ns" link set "$member" master "$team" &&
+			in_net "$ns" python3 "$IWT_LIB/genl.py" team-port "$team" "$member" && ip -n "$ns" link set "$member" up || return
+	done
+}
+
 team() {
+	second_pair
 	modprobe -q team
-	lacks team ip -n "$NS_A" link add "$N_A" type team && return
-	check "team: a link" link_add "$NS_A" "${DEV_A}k" "$N_A"
-	check "team: goes" ip -n "$NS_A" link del "$N_A"
-	check "team: the link goes with it" busywait 20 gone "${DEV_A}k"
+	lacks team make_team && { ip -n "$NS_A" link del "$N_A"; ip -n "$NS_B" link del "$N_B"; no_pair; return; }
+	prepared team 23 "$N_A" "$N_B" 10.77.23.2 fd77:23::2 || { no_pair; return; }
+	links team "$N_A" "$N_B" 10.77.23.2 fd77:23::2
+	no_pair
 }
 
 make_ipvlan() {
@@ -164,7 +246,6 @@ make_ipvlan() {
 		ip -n "$NS_A" link set "$IF2_A" up && ip -n "$NS_B" link set "$IF2_B" up && neighbours
 }
 
-mac_in() { in_net "$1" ip -br link show dev "$2" | awk '{ print $3 }'; }
 # neighbours: adds the MAC addresses, because an ipvlan in L3 mode does not answer ARP requests
 neighbours() {
 	ip -n "$NS_A" neigh add 10.77.24.2 lladdr "$(mac_in "$NS_B" "$IF2_B")" dev "$IF2_A" &&
@@ -295,8 +376,9 @@ sudden() {
 refusals() {
 	local kind
 	modprobe -q tun
-	# 32 is ARPHRD_INFINIBAND, 280 is ARPHRD_CAN
-	for kind in "32 rdma_cm connects over it by InfiniBand only" "280 net devices of this type are not supported"; do
+	# 32 is ARPHRD_INFINIBAND, 256 is ARPHRD_SLIP, 280 is ARPHRD_CAN
+	for kind in "32 rdma_cm connects over it by InfiniBand only" "256 net devices of this type are not supported" \
+		"280 net devices of this type are not supported"; do
 		if ! in_net "$NS_A" "${TUN[@]}" type "$N_A" "${kind%% *}" 2>"$TMP/why"; then
 			missing "refused types" "tun: $(tail -n 1 "$TMP/why")"
 			return
@@ -314,9 +396,14 @@ link_del "$NS_A" "$DEV_A"
 link_del "$NS_B" "$DEV_B"
 refusals
 tun
+ppp
 wireguard
 ipip
 sit
+gre
+ip6gre
+ip6tnl
+vti
 team
 ipvlan
 vrf
