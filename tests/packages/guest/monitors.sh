@@ -23,10 +23,14 @@ went_down() { [ "$(cat "/sys/class/infiniband/$1/ports/1/counters/link_downed")"
 # no_complaint FILE: is there neither a warning nor an error in this log?
 no_complaint() { not grep -iE 'level=(warn|error)|error|fail' "$1"; }
 
+# agrees KIND WHERE LINK LEAST: waits until the program exports the right values, and otherwise prints
+# the wrong values
+agrees() { busywait 30 exported "$@"; exported "$@"; }
+
 # counts KIND WHERE: checks the values that the program of this KIND exports
 counts() {
-	check "$1: the counters of A's port" busywait "$IWT_TIME" exported "$1" "$2" "$DEV_A" $((PINGS * SIZE))
-	check "$1: the counters of B's port" busywait "$IWT_TIME" exported "$1" "$2" "$DEV_B" $((PINGS * SIZE))
+	check "$1: the counters of A's port" agrees "$1" "$2" "$DEV_A" $((PINGS * SIZE))
+	check "$1: the counters of B's port" agrees "$1" "$2" "$DEV_B" $((PINGS * SIZE))
 }
 
 # named: does node_exporter export each metric that the documents name?
