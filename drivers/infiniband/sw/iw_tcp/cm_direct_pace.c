@@ -2,11 +2,12 @@
 /*
  * Direct connections: how often queue pairs that wait for their peers try to connect.
  *
- * A work makes the attempts, and their processor time is charged to no process: thousands of queue
- * pairs that never find their peers would take a whole processor from others, and would delay the
- * attempts of others. So all queue pairs of a user on one link share a number of attempts per
- * second: the more of them wait, the longer is the pause between two attempts of each. The first
- * attempts of a queue pair are not slowed down, because mostly the peers begin at the same time.
+ * A work makes the attempts, and no process is charged for their processor time: thousands of
+ * queue pairs that never find their peers would take a whole processor from other processes, and
+ * would delay the attempts of other queue pairs. So all queue pairs of a user on one link share a
+ * number of attempts per second: the more of them wait, the longer is the pause between two
+ * attempts of each. The first attempts of a queue pair have the usual pauses, because mostly both
+ * ends of a connection begin at nearly the same time.
  */
 #include <linux/cred.h>
 #include <linux/uidgid.h>

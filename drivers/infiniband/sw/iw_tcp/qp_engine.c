@@ -19,8 +19,8 @@
  * iwt_qp_loss() - find out which event the end of the connection is for a queue pair
  * @qp: queue pair; the lock of its stream is held
  *
- * Any context. On a direct connection, the first request that waits gets the status that shows the
- * end.
+ * Any context. On a direct connection, the first request that waits gets the status that shows
+ * the end.
  *
  * Return: the event.
  */
