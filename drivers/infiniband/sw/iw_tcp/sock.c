@@ -104,9 +104,12 @@ static void do_end_work(struct work_struct *work)
 /* Prepare a socket for engines that call TCP in softirq: TCP must not sleep, nor use current. */
 static void prepare(struct sock *sk)
 {
+	/* without the lock, TCP could change another flag of an accepted socket meanwhile */
+	lock_sock(sk);
 	sk->sk_allocation = GFP_ATOMIC;
 	compat_sock_no_task_frag(sk);
 	sock_set_flag(sk, SOCK_URGINLINE);
+	release_sock(sk);
 	sock_set_keepalive(sk);
 	tcp_sock_set_nodelay(sk);
 }
