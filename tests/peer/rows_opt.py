@@ -155,7 +155,7 @@ def long_segments(t):
             equal(sum(len(seg.data) for seg in segs), 1 << 20, "size")
             most = max(len(seg.ulpdu) for seg in segs)
             check(most <= MOST, "a ULPDU of %d" % most)
-        # TCP sends at most half of the largest window that the peer has advertised as one segment;
+        # one segment of TCP has at most half of the largest window that the peer has advertised;
         # this may be less than the MTU
         check(most > 16000, "the longest ULPDU:", most)
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Direct connections with hostile peers (peer/direct.py): wrong startup frames, silent and slow
-# peers, peers that send more than there are receives. The peer is the end that opens the
+# peers, peers that send more messages than receives are posted. The peer is the end that opens the
 # connections, or the end that waits.
 #
 #	direct_peer.sh [OPTION OF direct.py]...

@@ -92,7 +92,7 @@ moving() {
 		return
 	fi
 	ns_add "$NS_C"
-	# A socket in C needs this address
+	# if the driver wrongly opened a socket in C, the socket could use this address
 	ip -n "$NS_C" addr add $IP_A/24 dev lo
 	ktest moved &
 	run=$!

@@ -48,7 +48,10 @@ static void check_cell(enum iwt_qp_state s, enum iwt_qp_event e)
 	if (conn_gone(e))
 		CHECK(step.next == IWT_QP_IDLE || step.next == IWT_QP_ERROR ||
 		      step.next == IWT_QP_GONE);
-	/* Only a direct connection ends without an error, and the next post must fail. */
+	/*
+	 * Only the end of a direct connection leads to GONE; there, the next request that is posted
+	 * must fail.
+	 */
 	if (enters && step.next == IWT_QP_GONE) {
 		CHECK_EQ(e, IWT_QE_PEER_GONE);
 		CHECK_EQ(step.actions, IWT_QA_WATCH);

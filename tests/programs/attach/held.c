@@ -186,8 +186,8 @@ static void taken(void)
 
 /*
  * A thread of iwt_held owns the socket most of the time, and processes the arriving segments when
- * it releases the socket. So that thread often runs the socket's callbacks just when the attach
- * replaces these callbacks.
+ * it releases the socket. Therefore this thread often runs the socket's callbacks just when the
+ * attach replaces them.
  */
 static void pulse(void)
 {

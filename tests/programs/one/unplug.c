@@ -162,7 +162,10 @@ static void connected(void)
 	event(RDMA_CM_EVENT_ESTABLISHED);
 }
 
-/* After the removal these commands must fail with EIO, and commands that destroy must succeed. */
+/*
+ * After the removal, verbs commands must fail with EIO, mmap() must fail, and commands that destroy
+ * objects must succeed.
+ */
 static void all_fails(void)
 {
 	struct ibv_qp_init_attr attr = qp_attr();

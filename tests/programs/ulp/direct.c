@@ -6,7 +6,7 @@
 
 #include "ulp.h"
 
-/* open device=: opens a device, which no rdma_cm_id has opened yet */
+/* open device=: opens the device of this name; does nothing if the program has a device already */
 static int cmd_open(void)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);

@@ -181,8 +181,9 @@ static void seal_qp(struct iwt_qp *qp)
 }
 
 /*
- * The peer of a direct connection has left. Set the flag by which posters ring the doorbell,
- * which fails their requests; the work item fails requests that were posted before.
+ * The peer of a direct connection has left. Set the flag that makes posters ring the doorbell;
+ * the doorbell fails the requests that they post from now on. The work item of
+ * iwt_qp_flush_later() fails the requests that were posted before.
  */
 static void watch_posts(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)

@@ -169,8 +169,8 @@ bool iwt_sock_near(const struct iwt_sock *s)
  *
  * Writes sk_gso_max_segs. The kernel would have to export a function that limits this field for
  * the lifetime of the socket, whatever the route. With a round trip time of 10 ms, and together
- * with join_pieces(), an skb has 36 to 41 segments instead of 31. If one of 2,000 skbs is lost, a
- * stream has 0.94 of the speed of TCP alone instead of 0.85.
+ * with join_pieces(), the number of segments of an skb rises from 31 to between 36 and 41. If one
+ * of 2,000 skbs is lost, the speed of a stream, relative to TCP alone, rises from 0.85 to 0.94.
  */
 void iwt_sock_cut_at(struct iwt_sock *s, u32 segs)
 {
@@ -254,7 +254,7 @@ static void join_pieces(struct sk_buff *skb)
  *
  * Writes eor of skbs in the write queue. In tcp_tso_should_defer(), TCP would have to treat skbs
  * that end with MSG_EOR like all others. With a round trip time of 10 ms, and if one of 2,000
- * skbs is lost, a stream has 0.74 of the speed of TCP alone instead of 0.21.
+ * skbs is lost, the speed of a stream, relative to TCP alone, rises from 0.21 to 0.74.
  */
 void iwt_sock_batch_done(struct iwt_sock *s)
 {

@@ -237,7 +237,7 @@ static bool has_one_for(const struct iwt_srq *srq, const struct iwt_srq_waiter *
 }
 
 /*
- * No receive was left for the stream. Set the flag by which posters ring the doorbell, and look
+ * No receive was left for the stream. Set the flag that makes posters ring the doorbell, and look
  * for a receive that was posted before. Return: true if the stream waits now; false if a receive
  * is left for the stream.
  */

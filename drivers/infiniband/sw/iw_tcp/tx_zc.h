@@ -34,7 +34,7 @@ struct iwt_zc;
  * @ubuf: object that TCP's skbs refer to; one reference for each skb, and one of the engine
  *	until iwt_zc_sent()
  * @zc: object of the queue pair; the batch holds a reference to it
- * @node: entry in the list of @zc
+ * @node: entry in the list of @zc; guarded by the lock of @zc
  * @seq: number, in the order of iwt_zc_get()
  * @released: all references to @ubuf were dropped; guarded by the lock of @zc
  * @n: number of pieces
@@ -43,7 +43,7 @@ struct iwt_zc;
  * @sent: number of bytes that TCP has accepted
  * @piece: the pieces; the batch holds a reference to each page until iwt_zc_sent()
  *
- * Until iwt_zc_sent() the transmit engine owns all fields except @released.
+ * Until iwt_zc_sent(), the transmit engine owns all other fields; TCP's skbs also use @ubuf.
  */
 struct iwt_zc_batch {
 	struct ubuf_info ubuf;
