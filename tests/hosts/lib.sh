@@ -63,6 +63,8 @@ hosts_links() {
 	done
 }
 
+# hosts_end: checks that no queue pair is left on either side, deletes both links, and ends
+# hosts_serve() on side b
 hosts_end() {
 	local side
 	for side in a b; do

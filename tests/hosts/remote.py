@@ -4,8 +4,8 @@
 
 remote.py serve ADDRESS PORT             a server: listens at ADDRESS and PORT, and executes the
                                          commands that clients send, until a client sends "end"
-remote.py run ADDRESS PORT COMMAND       a client: lets bash on the server execute COMMAND; prints
-                                         the output of COMMAND, and ends with its exit status
+remote.py run ADDRESS PORT COMMAND       a client: bash on the server executes COMMAND; the client
+                                         prints the output, and exits with the status of COMMAND
 remote.py run ADDRESS PORT -- WORD...    the same; each WORD is one word of the command
 """
 import shlex

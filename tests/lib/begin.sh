@@ -6,7 +6,7 @@
 
 IWT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # Before iwt_patient or ended() (net.sh) kills a program that hangs, stuck.sh prints where the
-# program hangs. (For fi_pingpong, pair.sh sets another command.)
+# program hangs. (For fi_pingpong, pair.sh sets IWT_LOOK to another command.)
 export IWT_LOOK=$IWT_LIB/stuck.sh
 # shellcheck source=tests/lib/ktap.sh
 . "$IWT_LIB/ktap.sh"
@@ -54,8 +54,8 @@ only_with() { has_feature "$1" || skip_all "the driver was built without $1"; }
 # and ends.
 two_links() { setup "${1:-1500}" || { not_ok "two links"; ktap_finish; }; }
 
-# links_end: removes the links and the namespaces that two_links has made
-# links_anew: removes them, and makes them again
+# links_end: removes all links and namespaces that link_add and ns_add have made
+# links_anew: calls links_end, and then two_links
 links_end() {
 	local x
 	for x in "${MADE_DEV[@]}"; do

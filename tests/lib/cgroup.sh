@@ -17,7 +17,7 @@ cg_memory() {
 	[ ! -e "$CG/memory.swap.max" ] || echo 0 >"$CG/memory.swap.max"
 }
 
-# cg_del: deletes the group; fails while a process is in it
+# cg_del: deletes the group; fails while a process is in the group
 cg_del() { [ ! -d $CG ] || rmdir $CG; }
 
 # "${GROUPED[@]}" COMMAND...: runs COMMAND in the group and in the namespace A. A shell joins the

@@ -57,6 +57,6 @@ fio_verify() {
 }
 
 # left_over NS LINK: waits until LINK in the namespace NS has no resources except completion queues
-# (see no_resources). If the wait times out and resources are still left, prints their numbers, and
-# fails.
+# (see no_resources). If resources are left after 10 seconds, prints the number of objects of each
+# kind, and fails.
 left_over() { busywait 10 no_resources "$@" || no_resources "$@"; }

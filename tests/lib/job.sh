@@ -175,7 +175,7 @@ logs() {
 }
 
 # explain LOG: prints the failures, up to 25 lines of the test's output about each failure (120
-# lines in all), and the messages of the laboratory's gate: up to 30 lines after each message (60
+# lines in all), and the messages of the laboratory's gate: up to 31 lines after each message (60
 # lines in all), and all lines of the kernel's first bad message (machine.sh indents these lines).
 # The output must be sufficient to find the fault, because a reader of results from another machine
 # seldom has the logs.

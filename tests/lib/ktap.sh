@@ -33,10 +33,10 @@ is_late() {
 # judge_late STATUS [FILE]: sets LATE for the next not_ok: "yes" if is_late STATUS FILE, else empty
 judge_late() { if is_late "$@"; then LATE=yes; else LATE=; fi; }
 
-# judge_pair CLIENT SERVER CLIENT-FILE SERVER-FILE: does the same for a client and a server. CLIENT
-# and SERVER are the exit statuses, the files are the outputs. LATE becomes "yes" if one or both
-# have failed, and time limits explain each of these failures. A server that the test stopped
-# (status 137 or 143) has not failed.
+# judge_pair CLIENT SERVER CLIENT-FILE SERVER-FILE: sets LATE for the next not_ok after a client and
+# a server have ended. CLIENT and SERVER are the exit statuses, the files are the outputs. LATE
+# becomes "yes" if one or both have failed, and is_late is true for each that has failed. A server
+# that the test stopped (status 137 or 143) has not failed.
 judge_pair() {
 	local client=$1 server=$2
 	LATE=
@@ -74,6 +74,7 @@ skip() {
 	echo "ok $KTAP_N - $1 # SKIP $2"
 }
 
+# diag: copies its input to the output as comments of TAP
 diag() { sed 's/^/# /'; }
 
 # check WHAT COMMAND...: runs COMMAND, and reports the result as WHAT. If COMMAND fails, prints the
@@ -136,7 +137,7 @@ refuse() {
 # of this test; PREFIX is added to their names. STATUS is the exit status of the program. Reports
 # one more failure, and fails, if FILE has no plan or no result, if the number of results is not the
 # planned number, or if STATUS is not 0 although the program reported no failure. A line
-# "# time-out: ..." belongs to the result after the line.
+# "# time-out: ..." belongs to the next result in FILE.
 subtests() {
 	local prefix=$1 file=$2 status=${3:-that nobody looked at} line plan='' seen=0 bad=0 diags=()
 	LATE=
@@ -176,6 +177,8 @@ tap() {
 	subtests "$prefix" "$KTAP_LOG" $rc
 }
 
+# ktap_finish: prints the plan, and exits: with status 1 if a result is a failure or if there is no
+# result, with status 4 if all results are skips, else with status 0
 ktap_finish() {
 	rm -f "$KTAP_LOG"
 	echo "1..$KTAP_N"

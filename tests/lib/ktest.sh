@@ -31,10 +31,10 @@ ktest_unload() { modprobe -r iwt_ktest && [ ! -d /sys/module/iwt_ktest ]; }
 
 HELD=/sys/kernel/debug/iwt_held/ctl
 
-# held_need: loads iwt_held, whose requests a test writes to the file $HELD. If the module or
-# debugfs is missing, the test fails in a laboratory, and is skipped elsewhere. (A command that "ip
-# netns exec" starts cannot write to $HELD, because "ip netns exec" mounts a new /sys without
-# debugfs.)
+# held_need: loads iwt_held. A test sends requests to iwt_held by writing to the file $HELD. If the
+# module or debugfs is missing, the test fails in a laboratory, and is skipped elsewhere. (A command
+# that "ip netns exec" starts cannot write to $HELD, because "ip netns exec" mounts a new /sys
+# without debugfs.)
 held_need() {
 	modprobe -q iwt_held || missing_all "module iwt_held"
 	[ -e $HELD ] || missing_all "debugfs"

@@ -48,8 +48,9 @@ in_ns() {
 # shellcheck source=tests/lib/wait.sh
 . "$IWT_LIB/wait.sh"
 
-# alive PID: does the process exist, and is it not a zombie? (After "read -t" bash 5.2 may have a
-# wrong signal mask, and may then not notice that its child has ended.)
+# alive PID: does the process exist, and is it not a zombie? (This function reads /proc, because
+# bash 5.2 may have a wrong signal mask after "read -t", and may then not notice that its child has
+# ended.)
 alive() {
 	local stat
 	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null && [[ ${stat##*) } != [ZX]* ]]
@@ -82,6 +83,7 @@ ended() {
 	wait "$pid"
 }
 
+# stop PID...: ends processes of start() by SIGTERM, or, after 5 seconds, by SIGKILL
 stop() {
 	local pid LATE	# local LATE: if busywait times out here, the next result gets no mark
 	for pid; do
@@ -99,6 +101,8 @@ wait_in() { in_net "$2" bash "$IWT_LIB/wait.sh" "$1" "${@:3}"; }
 wait_listen() { wait_in "$IWT_TIME" "$1" port_is "$2" yes; }
 wait_free() { wait_in 20 "$1" port_is "$2" no; }
 
+# ns_add NS: makes the namespace NS
+# ns_del NS: kills the processes in NS, and deletes NS
 ns_add() {
 	ip netns add "$1" || return 1
 	MADE_NS+=("$1")
@@ -116,7 +120,7 @@ ns_del() {
 rdma_exists() { rdma link show "$1/1" >/dev/null 2>&1; }
 rdma_in() { in_net "$1" rdma link show 2>/dev/null | grep -q " netdev $2 "; }
 
-# is_realtime: is this a kernel with PREEMPT_RT? (Newer ones do not have the file.)
+# is_realtime: is this a kernel with PREEMPT_RT? (Newer kernels do not have /sys/kernel/realtime.)
 is_realtime() { [ -e /sys/kernel/realtime ] || [[ $(uname -v) = *PREEMPT_RT* ]]; }
 
 # want_configfs: loads and mounts configfs, unless it is mounted already; fails without configfs
@@ -139,6 +143,7 @@ counter() {
 	cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"
 }
 
+# link_del NS NAME: deletes the link NAME of the namespace NS
 link_del() { in_net "$1" rdma link delete "$2"; }
 
 # no_dad NS: turns off duplicate address detection in NS, so that IPv6 addresses work at once

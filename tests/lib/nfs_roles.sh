@@ -4,8 +4,8 @@
 # proto=rdma, writes a file of MEGABYTES, unmounts, mounts again, reads and compares the file.
 #
 #   nfs_roles.sh server DIR		starts the server, writes 0 to DIR/started if the server
-#					listens for RDMA (else another number, or nothing if it
-#					cannot mount or export), and serves until the file
+#					listens for RDMA (else another number, or nothing if a
+#					mount or the export fails), and serves until the file
 #					DIR/stop exists
 #   nfs_roles.sh client DIR MEGABYTES	writes the exit status and the output of each step to
 #					DIR/STEP.rc and DIR/STEP.log

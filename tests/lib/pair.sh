@@ -46,8 +46,8 @@ all_came() {
 	[ ! -s "$TMP/came.came" ]
 }
 
-# kept_pd OUTPUT: does OUTPUT have results, and are its only complaints those of an ib_send_bw that
-# does not deregister one of its regions? (perftest.rst)
+# kept_pd OUTPUT: does OUTPUT, of ib_send_bw, have results, and no error messages except those of a
+# version that does not deregister one of its regions? (perftest.rst)
 kept_pd() {
 	grep -qE '^ *[0-9]+ +[0-9]+ ' "$1" &&
 		[ "$(grep -ciE 'fail|could|error|unable' "$1")" = 2 ] &&

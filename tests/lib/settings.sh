@@ -25,7 +25,7 @@ may_zerocopy() { ! is_realtime && has_feature ZEROCOPY; }
 may_poll() { ! is_realtime && has_feature POLLING; }
 
 # with_zerocopy COMMAND...: turns zero copy on and CRC off on both links, and runs COMMAND; does not
-# restore these settings. If the driver does not support zero copy, only reports a skip
+# restore these settings. If the driver does not support zero copy, only reports a skip.
 with_zerocopy() {
 	if ! may_zerocopy; then
 		skip "with zero copy" "not with PREEMPT_RT, or the driver was built without ZEROCOPY"

@@ -3,8 +3,8 @@
 # Reads values from the output of "rdma". Needs net.sh.
 
 # of_object KIND LINK NAME MATCH...: finds the one object in the output of "rdma -dd resource show
-# KIND" whose values agree with each MATCH (NAME=VALUE), and prints its value NAME. Fails, and
-# prints all objects, if no object or more than one object agrees.
+# KIND" whose values agree with each MATCH (NAME=VALUE), and prints the value NAME of this object.
+# Fails, and prints all objects, if no object or more than one object agrees.
 of_object() {
 	local kind=$1 link=$2
 	shift 2
@@ -28,8 +28,8 @@ qp_of() { of_object qp "$1" lqpn pid="$2"; }
 connected_qp() { [ "$(of_object qp "$1" state pid="$2" 2>/dev/null)" = RTS ]; }
 
 # counter_of LINK NAME MATCH...: finds the one queue pair counter in the output of "rdma statistic
-# qp show" whose values agree with each MATCH (NAME=VALUE), and prints its value NAME. Fails if no
-# counter or more than one counter agrees.
+# qp show" whose values agree with each MATCH (NAME=VALUE), and prints the value NAME of this
+# counter. Fails if no counter or more than one counter agrees.
 counter_of() {
 	local link=$1
 	shift

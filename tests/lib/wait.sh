@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Functions that wait for conditions. They start no program themselves for each check. This file can
-# also be run as a program, to wait inside a network namespace: "wait.sh SECONDS FUNCTION
-# [ARGUMENT...]" waits until FUNCTION succeeds.
+# Functions that wait for conditions. The functions that check ports start no program, because a
+# wait repeats a check many times. This file can also be run as a program, to wait inside a network
+# namespace: "wait.sh SECONDS FUNCTION [ARGUMENT...]" waits until FUNCTION succeeds.
 
 # nap SECONDS: sleeps, without starting a program: reads, with a time limit, from an empty pipe
 exec {NAP}<> <(:)

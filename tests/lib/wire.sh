@@ -21,4 +21,5 @@ wire_off() {
 
 # packets FILTER: prints the number of captured packets that match FILTER
 packets() { tcpdump -nn -r "$TMP/wire" "$1" 2>/dev/null | wc -l; }
+# shows_plain: do the captured packets contain an MPA frame or data of rping that are not encrypted?
 shows_plain() { grep -Eaq "$PLAIN" "$TMP/wire"; }

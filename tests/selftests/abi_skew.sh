@@ -68,8 +68,8 @@ lacks() {
 	ok "$1: $2 are refused"
 }
 
-# later NAME: tests, with a provider of version NAME, verbs that were added to the driver later:
-# shared receive queues, resizes and the times of completions
+# later NAME: tests, with a provider of version NAME, verbs that the first version of the driver did
+# not have: shared receive queues, resizes and the times of completions
 later() {
 	shared "$1"
 	alone "$1" "completion queues" iwt_queues -a $IP_A -n 20 resize times
@@ -99,9 +99,9 @@ for name in short long; do
 	later $name
 	alone $name "windows" iwt_windows -a $IP_A -n 100 -t 100
 done
-# The provider of the version "features" has all verbs, but knows none of the features in the mask
-# IWT_SKEW_FEATURES, which is empty here. With the options for siw, iwt_verify uses no immediate
-# data and no atomic operations.
+# The provider of the version "features" has all verbs, but knows only the features in the mask
+# IWT_SKEW_FEATURES. The variable is not set here, so the provider knows no feature. With the
+# options for siw, iwt_verify uses no immediate data and no atomic operations.
 skewed features --local-siw --peer-siw
 later features
 lacks features "windows" iwt_windows -a $IP_A -n 10

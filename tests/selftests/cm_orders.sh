@@ -10,8 +10,8 @@ two_links
 modprobe -q rdma_ucm
 options=(--time "${IWT_ORDERS:-5}")
 # iw_cm leaks the private data of events that it drops. A patch in release/core corrects this. A
-# kernel that has the module in its own tree (in the laboratory core) has this patch, too. Only on
-# such a kernel iwt_cmorder may send private data.
+# kernel that has the module in its own tree (in the laboratory core) has this patch, too. On other
+# kernels iwt_cmorder must not send private data.
 [ "$(modinfo -F intree iw_tcp)" != Y ] || options+=(--private-data)
 tap orders in_a "$IWT_BIN/iwt_cmorder" "$DEV_A" $IP_A "${options[@]}" ${IWT_SEED:+--seed "$IWT_SEED"}
 check_no_objects "$IWT_TIME" "$DEV_A"

@@ -32,7 +32,8 @@ in_box() { box --net "/run/netns/$1" "${@:2}"; }
 seen() { (in_box "$@" ibv_devices) | awk 'NR > 2 { print $1 }' | paste -sd' '; }
 is() { [ "$("${@:2}")" = "$1" ] || { "${@:2}"; return 1; }; }
 
-# traffic SERVER-OPTIONS -- CLIENT-OPTIONS: rping between two containers
+# traffic SERVER-OPTIONS -- CLIENT-OPTIONS: runs rping between two containers; the options are those
+# of box.py
 traffic() {
 	local server=() rc
 	while [ "$1" != -- ]; do server+=("$1"); shift; done
@@ -64,7 +65,8 @@ containers() {
 	refuse "$1: without the device file of the link" tried in_box "$NS_A" --device $CM --memlock $MANY \
 		iwt_patient "$IWT_TIME" ibv_devinfo
 }
-# tried COMMAND...: runs a command that may exit with status 255, which means that it failed by itself
+# tried COMMAND...: runs COMMAND. If the exit status is 255, by which COMMAND reports an error,
+# returns 1, because refuse() takes 255 for a crash.
 tried() { local rc=0; ("$@") || rc=$?; [ $rc != 255 ] || rc=1; return $rc; }
 no_objects_in() { busywait 20 no_qps "$1"; }
 
@@ -79,8 +81,8 @@ alone() {
 		python3 -c "import os; os.open('$a', os.O_RDWR)"
 }
 
-# own_uverbs NS: prints the device files of the links that NS has, since they alone can be opened in
-# NS, in the mode "exclusive"
+# own_uverbs NS: prints the device files of the links of NS: in the mode "exclusive", processes in
+# NS can open no other device files
 own_uverbs() {
 	local file
 	for file in /dev/infiniband/uverbs*; do
@@ -136,11 +138,12 @@ trap '[ -z "${mode:-}" ] || { chgrp "$group" $CM; chmod "$mode" $CM; }; umount "
 begin crun rping rdma python3 ibv_devices ibv_devinfo
 only_iw_tcp "containers with links of iw_tcp"
 check "a root directory" root
-# programs outside a container open this file by its name, which loads the module
+# Outside of a container, the module is loaded when a program opens $CM. Here $CM must exist before
+# the container starts.
 modprobe rdma_ucm
 check "the device file of rdma_cm" busywait 20 test -e $CM
-# The file gets the mode 660, as by the udev rule of the packages; the old mode is restored at the
-# end
+# $CM gets the mode 660, as by the udev rule of the packages; the old mode and group are restored at
+# the end
 mode=$(stat -c %a $CM) group=$(stat -c %g $CM)
 check "the device file belongs to a group" eval "chgrp $GROUP $CM && chmod 660 $CM"
 if busywait 60 rdma system set netns exclusive; then

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Counters of queue pairs: what a bound counter counts, that no event is counted twice or lost, and
-# that users without privileges can't bind; auto mode, which binds a counter to each new queue pair;
-# gauges of the link.
+# Tests counters of queue pairs: a bound counter counts the events of its queue pair, no event is
+# counted twice or lost, and users without privileges can't bind a counter. Also tests auto mode,
+# which binds a counter to each new queue pair, and the gauges of the link.
 . "$(dirname "$0")/../lib/begin.sh"
 
 PINGS=200
@@ -37,7 +37,8 @@ disconnect() {
 	ended "$SERVER" >/dev/null
 	busywait 20 no_qps "$DEV_A" && busywait 20 no_qps "$DEV_B"
 }
-# bind_qp QPN, unbind_qp COUNTER lqpn QPN
+# bind_qp QPN: binds a new counter to A's queue pair with the number QPN
+# unbind_qp COUNTER lqpn QPN: unbinds the counter with the number COUNTER from this queue pair
 bind_qp() { rdma statistic qp bind link "$DEV_A/1" lqpn "$@"; }
 unbind_qp() { rdma statistic qp unbind link "$DEV_A/1" cntn "$@"; }
 # auto type on | pid on | off: sets auto mode, and reads the mode again, because rdma's exit status

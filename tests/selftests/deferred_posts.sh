@@ -10,7 +10,7 @@ begin iwt_bench rdma
 only_with POLLING
 two_links
 
-# On one processor, two processes that poll wait for each other's time slice
+# On one processor, two processes that poll run alternately, so each answer takes a time slice
 last=$(($(nproc) - 1)) rounds=25 answers=5000
 [ "$last" -gt 0 ] || rounds=6 answers=300
 [ -z "${IWT_QUICK:-}" ] || rounds=6 answers=300

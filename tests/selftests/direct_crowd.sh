@@ -30,8 +30,8 @@ check "$CROWD queue pairs wait for peers that do not come" busywait $((IWT_TIME 
 check "each of them has made its first attempts" busywait $((IWT_TIME * 2)) all_try "$DEV_A" $((7 * CROWD))
 start "$IWT_BIN/iwt_direct" -n 1 "$DEV_C" 1 "$DEV_D" 1 crowd >"$TMP/one" 2>&1
 check "one queue pair on another link waits" busywait "$IWT_TIME" waits "$TMP/one"
-# After ten seconds a queue pair tries once per second. If all did so, there would be CROWD attempts
-# for each attempt of the single queue pair, and not a thousand.
+# After ten seconds a queue pair tries once per second. If each of the CROWD queue pairs did this,
+# they would make CROWD attempts per second. The driver limits these attempts to 1000 per second.
 check "the single queue pair tries once per second" busywait "$IWT_TIME" all_try "$DEV_C" 55
 many=$(tries "$DEV_A") one=$(tries "$DEV_C")
 check "the single queue pair goes on" busywait "$IWT_TIME" all_try "$DEV_C" $((one + 10))

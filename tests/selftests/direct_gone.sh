@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # A link, its net device, its namespace or the module is removed while queue pairs connect
 # directly, while their messages wait for receives, and while queue pairs are reset and connect
-# again (iwt_direct); also if a program that connects is stopped (SIGSTOP). The removal must not
-# wait for the program.
+# again (iwt_direct). The same is tested while the program is stopped (SIGSTOP): the removal must
+# not wait for the program.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_direct rdma
@@ -21,7 +21,7 @@ runs() {
 	churn) busywait "$IWT_TIME" tries ;;
 	esac
 }
-# killed: kills the program, which may be stopped. Has it ended?
+# killed: kills the program, which may be stopped by SIGSTOP, and checks that the program ends
 killed() {
 	kill -KILL "$PID"
 	ended "$PID" "$IWT_TIME" >/dev/null || [ $? = 137 ]

@@ -20,7 +20,8 @@ two_links
 settings_begin
 port=64791
 set_links direct_port $port
-# another address of the peer; like the first one, it is smaller than the address of the device
+# another address of the peer. Like the peer's first address, this address is smaller than the
+# address of the device, so the peer is the end that opens the connections.
 OTHER=10.66.0.9 OTHER6=fd66::9
 in_a ip addr add $OTHER/32 dev "$IF_A"
 in_a ip -6 addr add $OTHER6/128 nodad dev "$IF_A"
@@ -30,7 +31,7 @@ in_b ip -6 route add $OTHER6 dev "$IF_B"
 if [ -n "${IWT_QUICK:-}" ]; then set -- --rounds 60 --turns 12 "$@"; fi
 
 # peer WHAT NS HERE THERE DEVICE DEVICE-NS [OPTION...]: runs direct.py in the namespace NS. HERE is
-# the address of the peer, THERE that of the DEVICE, whose consumer runs in DEVICE-NS
+# the address of the peer, THERE is the address of DEVICE. The consumer of DEVICE runs in DEVICE-NS.
 peer() {
 	tap "$1" ip netns exec "$2" iwt_patient $((IWT_TIME * 4)) python3 "$(dirname "$0")/../peer/direct.py" \
 		--here "$3" --there "$4" --port $port --device "$5" --ulp "ip netns exec $6 $IWT_BIN/iwt_ulp" \

@@ -44,7 +44,7 @@ most() { numbers "$1" | tail -n 1; }
 middle() { numbers "$1" | awk '{ n[NR] = $1 } END { print n[int((NR + 1) / 2)] }'; }
 
 # The congestion window has 30 segments. If a batch does not fit into the window, TCP must not send
-# it in smaller and smaller parts.
+# the batch in smaller and smaller parts.
 small_window() {
 	local octets packets had
 	had=$(in_net "$NS_A" sysctl -n net.ipv4.tcp_min_tso_segs)
@@ -86,8 +86,8 @@ full() {
 	echo "$SAID"
 	[ "$(middle "[,(]w")" -ge "$want" ] && [ $(($(middle unacked:) * MSS)) -ge "$want" ]
 }
-# Tries longer and longer delays, because with a longer delay even a slow machine can fill the
-# buffer
+# full_on_some_path: calls full() with longer and longer delays, because with a longer delay even a
+# slow machine can fill the buffer
 full_on_some_path() {
 	local ms
 	for ms in 10 40 100; do
@@ -136,8 +136,8 @@ memory_goes() {
 	keep=$(($(nproc) * 32 * (32768 + $(getconf PAGESIZE)))) had=$(counter "$DEV_A" mem_txbuf)
 	echo "# $had octets of buffers for framing, $keep may stay"
 	if [ "$had" -gt $keep ]; then
-		# a connection that ends may keep its buffers for a minute: then the driver stops
-		# waiting for a peer that does not answer
+		# A connection that ends may keep its buffers for a minute. After a minute the
+		# driver stops waiting for a peer that does not answer.
 		check "buffers for framing are freed" busywait 75 no_more_than $keep
 	else
 		skip "buffers for framing are freed" "the driver never needed more than it may keep"

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Makes memory allocations fail, one after the other: the allocations that the module makes when it
-# is loaded, for a link, for an object, for a connection and for data: see
-# tests/programs/faults/main.c. The laboratory's gate and kmemleak find leaks. In the context of the
-# calling process each allocation fails once. In other contexts, and while the module is loaded,
-# only the first 8 allocations and every eleventh allocation after them fail, unless IWT_FAULTS=all.
+# Makes memory allocations fail, one after the other: the allocations that the module makes when the
+# kernel loads it, for a link, for an object, for a connection and for data (see
+# tests/programs/faults/main.c). The laboratory's gate and kmemleak find leaks. In the context of
+# the calling process each allocation fails once. In other contexts, and when the kernel loads the
+# module, only the first 8 allocations and every eleventh allocation after them fail, unless
+# IWT_FAULTS=all.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_faults rping rdma

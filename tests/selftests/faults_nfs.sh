@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # NFS over RDMA while allocations of this driver fail. The test mounts, uses and unmounts a file
-# system again and again. In the first run, the first allocation fails that the driver, or a
-# function that the driver calls, makes at either end. In later runs a later allocation fails, until
-# no allocation fails in two runs in a row. A mount may fail, but the next mount must succeed; data
-# that were written must be read back unchanged; nothing may hang. The laboratory's gate and
+# system again and again. Only allocations of the driver, and of functions that the driver calls,
+# fail, at either end: in the first run the first allocation, in later runs a later allocation,
+# until no allocation fails in two runs in a row. A mount may fail, but the next mount must succeed;
+# data that were written must be read back unchanged; nothing may hang. The laboratory's gate and
 # kmemleak check that nothing is left. next() chooses the allocations that fail. With
 # IWT_FAULTS=all, these are the first hundred allocations and every eleventh allocation of the rest,
 # otherwise fewer.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The GID table of a link: the addresses of its net device, and rdma_cm while they change
+# The GID table of a link has the addresses of the link's net device, also after these addresses
+# have changed, and programs can bind by rdma_cm while the addresses change.
 # IWT_ROUNDS: number of random changes (150); IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 

@@ -4,7 +4,8 @@
 # in both roles, with transfers from both sides, verified data, CRC on and off.
 # IWT_QUICK: one round, without the largest messages and without long FPDUs; with CRC off, also
 # without errors and without events.
-# IWT_CRC: only with CRC (on) or only without CRC (off); the test of long FPDUs always runs without.
+# IWT_CRC: only with CRC (on) or only without CRC (off). The test of long FPDUs always runs without
+# CRC.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rping
@@ -36,7 +37,7 @@ unlinks() {
 }
 
 # both CRC CLIENT-TYPE SERVER-TYPE: runs all tests with a client and a server of these types (iw_tcp
-# or siw), but perftest only with a client of iw_tcp. CRC is only for the names of the results
+# or siw), but perftest only with a client of iw_tcp. CRC is only for the names of the results.
 both() {
 	local crc=$1 a=$2 b=$3 what="CRC $1, $2 connects to $3" ca=() sb=() tool
 	links "$a" "$b" || { not_ok "$what: links"; unlinks; return; }

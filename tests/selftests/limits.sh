@@ -55,12 +55,12 @@ else
 fi
 
 # The limit of the group is 64 MiB (cg_memory 64M). In the tests below, a completion queue has a
-# ring of 32 MiB, a shared receive queue has a ring of 8 MiB, and a send queue has 1.4 MiB of memory
-# in all. When the group reaches the limit, the kernel kills the process or refuses its request.
+# ring of 32 MiB, a shared receive queue has a ring of 8 MiB, and a send queue needs 1.4 MiB of
+# memory. When the group reaches the limit, the kernel kills the process or refuses its request.
 # at_limit: has the group reached its limit?
 at_limit() { grep -q '^max [1-9]' "$CG/memory.events"; }
 # bounded KIND OBJECTS ENTRIES: creates queues of ENTRIES entries in the group until the kernel
-# refuses one or kills the process; fails if more than OBJECTS queues can be created, or if the
+# refuses a queue or kills the process; fails if more than OBJECTS queues can be created, or if the
 # group did not reach its limit
 bounded() {
 	local rc

@@ -37,7 +37,8 @@ first() {
 	check "$what: no connection is lost before the time limit" [ "$lost" -le "$over" ]
 }
 
-# Closing a listener must not delay other processes while a grace period of RCU does not end
+# grace: checks that closing a listener does not delay other processes while the module iwt_ktest
+# prevents the end of a grace period of RCU
 grace() {
 	if [ "$(nproc)" -lt 2 ]; then
 		skip "closing delays no other process" "one processor"
@@ -63,7 +64,7 @@ several() {
 	for i in 1 2 3 4 5 6 7 8; do link_del "$NS_B" "$DEV_B-$i"; done
 }
 
-# Creates a link while a TCP listener uses the port
+# port_taken: adds a link while a TCP listener uses the port of an RDMA listener
 port_taken() {
 	local tcp rdma
 	link_del "$NS_B" "$DEV_B"

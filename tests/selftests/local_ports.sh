@@ -23,7 +23,7 @@ from() { client -f "$A" -b "$1" "${@:3}" "$B" "$2" && busywait 5 used "$1" "$2";
 # outside PORT: is PORT outside of the range from which TCP chooses ports?
 outside() { [ "$1" -ge $OWN ]; }
 
-# begin_servers: sets SERVERS
+# begin_servers: starts the servers of B; their pids are in SERVERS
 begin_servers() {
 	local port
 	SERVERS=()

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The MAC address of a link's net device changes while programs bind to the link's addresses (a bind
-# needs no privilege). Newer kernels use the net device of the link's only GID without a check, and
-# the GID must have a net device at all times: binds must not fail, and the kernel must not crash.
+# needs no privilege). On newer kernels rdma_cm uses the net device of the link's first GID without
+# a check, so this GID must have a net device at all times: binds must not fail, and the kernel must
+# not crash.
 # Older kernels find the link by the MAC address; there a bind may fail with ENODEV.
 # IWT_QUICK: 100 changes instead of 400
 . "$(dirname "$0")/../lib/begin.sh"

@@ -3,8 +3,9 @@
 # Links on tunnels (tun, WireGuard, ipip, sit, GRE, ip6tnl, vti), on other special net devices (PPP,
 # team, ipvlan), and in VRFs. The test verifies data, and checks that a link is deleted when its net
 # device is deleted, also during traffic. Links on net devices of unsupported types are refused, on
-# older kernels also links on tun, PPP and WireGuard, which have no link layer address. A tun device
-# of the type PPP replaces a PPP device, which differs from it in the way of the packets only.
+# older kernels also links on tun, PPP and WireGuard, which have no link layer address. The test of
+# PPP uses a tun device of the type PPP instead of a PPP device: the driver sees no difference,
+# because only the path of the packets below the net device differs.
 # IWT_QUICK: rping verifies data, instead of iwt_verify
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/wireguard.sh
@@ -89,8 +90,8 @@ lacks() {
 	missing "$what" "$what: $(tail -n 1 "$TMP/why")"
 }
 
-# has_module WHAT MODULE: loads MODULE, for a kind that not every laboratory has. If the kernel does
-# not have the module, reports a skip, and fails
+# has_module WHAT MODULE: loads MODULE, for a kind of net device that not every laboratory supports.
+# If the kernel does not have the module, reports a skip, and fails
 has_module() {
 	want_modules "$2" && return
 	skip "$1" "no module $2 in this kernel"
@@ -209,7 +210,7 @@ vti() {
 	check "vti: the packets were encrypted" encrypted
 	for ns in "$NS_A" "$NS_B"; do ip -n "$ns" xfrm policy flush && ip -n "$ns" xfrm state flush; done
 }
-# encrypted: has A encrypted more packets than a connection without data needs?
+# encrypted: has A sent and received more encrypted packets than a connection without data needs?
 encrypted() { [ "$(ip -n "$NS_A" -s xfrm state | sed -n 's/.* \([0-9]*\)(packets).*/\1/p' | sort -n | head -n 1)" -gt 20 ]; }
 
 second_pair() { ip link add "$IF2_A" netns "$NS_A" type veth peer name "$IF2_B" netns "$NS_B"; }

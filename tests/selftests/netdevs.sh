@@ -66,7 +66,7 @@ by() {
 	check "$1: of the right link" [ "$(counter "$3" conn_passive)" -eq $((before + 1)) ]
 }
 
-# nobody ADDRESS: is a client refused that connects to ADDRESS?
+# nobody ADDRESS: is a client that connects to ADDRESS refused?
 nobody() {
 	! talk "$1" && grep -q 'RDMA_CM_EVENT_\(REJECTED\|UNREACHABLE\|CONNECT_ERROR\)' "$TMP/talk"
 }

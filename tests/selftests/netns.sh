@@ -273,8 +273,8 @@ guid() { in_ns "$1" cat "/sys/class/infiniband/$2/node_guid"; }
 # opened NS LINK: prints the node GUID of the link that libibverbs opens in NS
 opened() { in_ns "$1" ibv_devinfo -d "$2" | awk '/node_guid/ { gsub(":", "", $2); print $2 }'; }
 is_own() { is "$(guid "$1" "$2" | tr -d :)" opened "$1" "$2"; }
-# crc NS: prints the setting crc of the link DEV_A that NS has; NS "" is the initial namespace. (The
-# shell in NS sees configfs, since it has the /sys of this shell.)
+# crc NS: prints the setting crc of the link DEV_A that NS has; NS "" is the initial namespace. (A
+# command in NS sees configfs, because in_net keeps the /sys of this shell.)
 crc() { in_settings "$1" cat "$SETTINGS/$DEV_A/crc"; }
 set_crc() { in_settings "$1" bash -c "echo $2 >$SETTINGS/$DEV_A/crc"; }
 in_settings() {
@@ -322,7 +322,8 @@ same_names() {
 	same_names_files
 }
 
-# the directory of the settings has the name of both links
+# Both links have the same name, and so the same directory of settings. In this directory, each
+# namespace sees and changes the settings of its own link.
 same_names_settings() {
 	want_configfs || { missing "names: settings" configfs; return; }
 	REFUSAL='not unique' refuse "names: settings: the initial namespace can't make the directory" make_settings ""
@@ -351,7 +352,8 @@ no_way_with_crc() {
 	return $rc
 }
 
-# rdma.max of a control group needs the index of the device, because its name is not unique
+# A line of rdma.max in a control group needs the index of the device, because the name of the
+# device is not unique
 same_names_limits() {
 	local index
 	cg_has rdma && cg_add rdma || { missing "names: limits" "controller rdma"; return; }
@@ -363,7 +365,7 @@ same_names_limits() {
 	check "names: limits: the control group goes" busywait 20 cg_del
 }
 limit() { bash -c "echo '$1 hca_handle=0' >$CG/rdma.max"; }
-# grouped_open NS: opens the link of NS in the control group
+# grouped_open NS: opens the link of NS by a process in the control group
 grouped_open() {
 	# shellcheck disable=SC2016
 	bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$CG" ip netns exec "$1" ibv_devinfo -d "$DEV_A"

@@ -42,8 +42,8 @@ fresh() {
 	ktap_finish
 }
 
-# repeatedly STEP: calls "STEP N" with N = 1, 2, ... until STEP fails or the test kills this
-# function; after each call a line is added to $TMP/steps
+# repeatedly STEP: calls "STEP N" with N = 1, 2, ... until STEP fails or the test kills the process
+# of this function; after each call, adds a line to $TMP/steps
 repeatedly() {
 	local n=0
 	while "$1" $((++n)); do
@@ -53,9 +53,9 @@ repeatedly() {
 }
 steps() { wc -l <"$TMP/steps"; }
 
-# while_it_changes WHAT ADDRESS STEP COUNT: calls STEP repeatedly, which changes the network, and
-# verifies all operations meanwhile, until the network has changed COUNT times; runs iwt_verify at
-# most 20 times
+# while_it_changes WHAT ADDRESS STEP COUNT: repeatedly calls STEP, a function that changes the
+# network, and meanwhile verifies all operations, until the network has changed COUNT times. Runs
+# iwt_verify at most 20 times.
 while_it_changes() {
 	local pid runs
 	: >"$TMP/steps"

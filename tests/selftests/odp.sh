@@ -50,7 +50,8 @@ fi
 
 if cg_has memory; then
 	cg_memory 256M
-	# The program can't open the file: in the /sys of "ip netns exec" the group has no path
+	# The program reads memory.stat from descriptor 9, because in the /sys of "ip netns exec" the
+	# group has no path
 	tap "charged" iwt_patient "$IWT_TIME" "${GROUPED[@]}" "$IWT_BIN/iwt_memory" -a $IP_A -t odpcharge -f /dev/fd/9 \
 		9<"$CG/memory.stat"
 	check "charged: the group can be removed" busywait 20 cg_del
@@ -118,10 +119,10 @@ check "shared receives: the client ends well" ended "$client"
 with_zerocopy regions "with zero copy"
 check_no_objects 20 "$DEV_A"
 
-# waiting HOW: starts a process, $waiter, whose streams (with "advise": whose call of
-# ibv_advise_mr) wait for page faults. These page faults do not end, even after the process has
-# exited, as long as another process, $keeper, runs. The process runs the test "odpHOW" of
-# iwt_memory. Fails if the kernel has no userfaultfd.
+# waiting HOW: starts the test "odpHOW" of iwt_memory; $waiter is its process. The streams of this
+# process wait for page faults (with "advise", a call of ibv_advise_mr waits). These page faults do
+# not end, even after the process has exited, as long as another process, $keeper, runs. Fails if
+# the kernel has no userfaultfd.
 waiting() {
 	start in_a "$IWT_BIN/iwt_memory" -a $IP_A -t "odp$1" >"$TMP/waits" 2>&1
 	waiter=$PID

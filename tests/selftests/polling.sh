@@ -33,8 +33,8 @@ traffic() {
 answers() { traffic "$1" -m lat -o send -S 8; }
 writes() { traffic "$1" -m flow -o write -S 64; }
 
-# Each of these functions prints the sum of a number of both links. sum NAME: the counter NAME;
-# polled: runs of workers; spun: spins of engines; rang: doorbells; went: messages
+# Each of these functions prints a sum over both links. sum NAME: of the counter NAME; polled: of
+# the runs of workers; spun: of the spins of engines; rang: of doorbells; went: of messages
 sum() { echo $(($(counter "$DEV_A" "$1") + $(counter "$DEV_B" "$1"))); }
 polled() { sum sqpoll; }
 spun() { echo $(($(sum reply_spin_hit) + $(sum reply_spin_miss))); }

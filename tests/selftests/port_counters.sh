@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The counters that every RDMA port has in sysfs: their units, that they agree with the counters of
-# the driver and never decrease, errors, and what Prometheus's node_exporter reads.
+# Tests the counters that every RDMA port has in sysfs: they have the right units, agree with the
+# counters of the driver, never decrease, and count errors. Prometheus's node_exporter can read
+# them.
 . "$(dirname "$0")/../lib/begin.sh"
 
 PINGS=300 SIZE=3000

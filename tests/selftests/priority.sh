@@ -18,10 +18,10 @@ grep "\[$IWT_LINK_TYPE\]" $TRACE/trace | grep -o 'workqueue=[a-z_]*' | sort | un
 check "the trace shows work of the driver" grep -q "\[$IWT_LINK_TYPE\]" $TRACE/trace
 refuse "no work of the driver has a high priority" grep -q "\[$IWT_LINK_TYPE\].*workqueue=events_highpri" $TRACE/trace
 
-# own_batches: prints two numbers of full batches that the driver has given to TCP: the largest
-# number, one after the other, in one system call of a process of iwt_bench, and the number of all
-# full batches. A bottom half (flag s) or a work item that runs while the process is the current
-# task is not part of the system call.
+# own_batches: prints two numbers of full batches that the driver has given to TCP. The first number
+# is the most full batches in a row that one system call of a process of iwt_bench has sent. The
+# second number is the number of all full batches. A bottom half (flag s) or a work item that runs
+# while the process is the current task is not part of the system call.
 own_batches() {
 	awk '
 		/: workqueue_execute_start: / { work[$1]++ }

@@ -7,8 +7,8 @@
 
 PEER=$(dirname "$0")/../peer
 
-# numbers OWNER: prints the numbers of OWNER's queue pairs on A's link; OWNER is the name of a
-# process
+# numbers OWNER: prints the numbers of OWNER's queue pairs on A's link. OWNER is the name of a
+# process, or a pattern for the name of a kernel module in brackets, as rdma shows it.
 numbers() { in_a rdma resource show qp link "$DEV_A" | sed -n "s/.* lqpn \([0-9]*\) .* comm $1 *$/\1/p"; }
 has_numbers() { [ -n "$(numbers "$1")" ]; }
 

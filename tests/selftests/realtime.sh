@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # With PREEMPT_RT, real time threads of the kernel must not do most of the work of the engines:
-# together they may use less than two thirds of the time of one processor. While such a thread
+# together they must use less than two thirds of the time of one processor. While such a thread
 # works, no other task can run on its processor. The threads of timers and of RCU are real time
 # threads, and also run the bottom halves that they raise.
 . "$(dirname "$0")/../lib/begin.sh"

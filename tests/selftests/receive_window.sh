@@ -29,8 +29,8 @@ scale_of() {
 	echo $scale
 }
 
-# run OPERATION COUNT: runs both ends for COUNT messages, and samples them ten times a second; sets
-# CLIENT and SERVER to their statuses
+# run OPERATION COUNT: runs a client and a server for COUNT messages, and calls sample() ten times a
+# second; sets CLIENT and SERVER to their exit statuses
 run() {
 	local srv opts=(-m flow -o "$1" -S 262144 -d 32 -n "$2" -w 0 -a "$IP_B")
 	: >"$TMP/ss-a" >"$TMP/ss-b"

@@ -154,7 +154,7 @@ check "the socket of a client belongs to its user" busywait "$IWT_TIME" is 1 of_
 check "the socket of a server belongs to its user" is 1 of_user "$NS_B"
 disconnect
 
-# asks SECONDS: reads everything, while connections begin and end
+# asks SECONDS: reads all details again and again; meanwhile the test makes connections
 asks() { local end=$((SECONDS + $1)); while [ $SECONDS -lt "$end" ]; do everything >/dev/null; in_net "$NS_A" ss -tinpe >/dev/null; done; }
 asks 4 & asker=$!
 for _ in 1 2 3 4; do

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Tests settings that last: iw_tcp-link must apply all lines of /etc/iw_tcp/NETDEV.conf, or no line,
+# Tests files of settings: iw_tcp-link must apply all lines of /etc/iw_tcp/NETDEV.conf, or no line,
 # and must report the wrong lines. Also tests the examples of such files, and the completion of the
 # arguments of iw_tcp-link.
 . "$(dirname "$0")/../lib/begin.sh"

@@ -52,8 +52,8 @@ addresses() {
 }
 
 two_links
-# The server ends when its device is deleted, so start it again and again. With other drivers it can
-# listen on one address only.
+# The server ends when its device is deleted, so start the server again and again. With other
+# drivers the server can listen on one address only.
 ON=()
 [ "$IWT_LINK_TYPE" = iw_tcp ] || ON=(-a "$IP_A")
 # shellcheck disable=SC2016

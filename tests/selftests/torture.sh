@@ -23,7 +23,8 @@ while [ $# -gt 0 ]; do
 	*) options+=("$1"); shift ;;
 	esac
 done
-# echo_listens, echo_ends: iwt_echo listens in B, or ends
+# echo_listens: makes iwt_echo listen in B
+# echo_ends: ends the listener of iwt_echo, and unloads iwt_echo
 ECHO_PORT=7200
 echo_listens() { echo "8 $there $ECHO_PORT" 8<"/run/netns/$NS_B" >"$ECHO"; }
 echo_ends() { echo >"$ECHO" && modprobe -r iwt_echo; }

@@ -10,8 +10,9 @@
 
 begin rping ib_write_bw iwt_unplug iwt_conn python3
 
-# both_end: the client must end by itself, with an error or without; then stops the server.
-# perftest's client may crash while it ends; the gate of the laboratory checks where it crashed.
+# both_end: checks that the client ends by itself, with or without an error, and then stops the
+# server. perftest's client may crash while it ends; the gate of the laboratory checks where the
+# client crashed.
 both_end() {
 	local rc=0
 	ended "$CLI" 60 || rc=$?
@@ -69,7 +70,8 @@ waiting() {
 }
 
 # This test does not delete the namespace, because a namespace exists as long as a process is in it.
-# But the net device can move to another namespace (1 is the initial namespace).
+# But the net device can move to another namespace (1 means the namespace of process 1, the initial
+# namespace).
 waiting "netdev moved" ip -n "$NS_A" link set "$IF_A" netns 1
 ip link del "$IF_A"
 waiting "module unloaded" modprobe -r "$IWT_LINK_TYPE"

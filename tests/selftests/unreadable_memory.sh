@@ -8,8 +8,9 @@ only_iw_tcp "other drivers are not tested"
 held_need
 two_links
 
-# ping: one message in each direction. pings: does the message come back? This is checked by the
-# output of rping, because the exit status of rping may be an error although the message came back.
+# ping: sends one message in each direction
+# pings: does the message of ping come back? The output of rping shows this. The exit status of
+# rping may be an error although the message came back.
 ping() { in_net "$NS_A" iwt_patient "$IWT_TIME" rping -c -v -a $IP_B -S 1000 -C 1 >"$TMP/ping" 2>&1; }
 pings() { ping; grep -q "ping data" "$TMP/ping"; }
 # no_ping: does no message come back, and does the connection end by itself?

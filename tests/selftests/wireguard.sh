@@ -23,7 +23,8 @@ pings() { pair "$1" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -
 two_namespaces
 wg_has || missing_all "module wireguard"
 check "a tunnel" wg_tunnel || ktap_finish
-# rdma_cm of older kernels compares link layer addresses, but WireGuard has no such address
+# This link is only for gid_follows, which needs a link. rdma_cm of older kernels compares link
+# layer addresses, but WireGuard has no such address.
 check "a link outside" link_add "$NS_A" "$DEV_A" "$OUTER" || ktap_finish
 if gid_follows "$DEV_A"; then
 	refuse "no link on WireGuard" link_add "$NS_A" "${DEV_A}w" "$WG_A"
