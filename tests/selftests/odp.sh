@@ -50,8 +50,8 @@ fi
 
 if cg_has memory; then
 	cg_memory 256M
-	# The program reads memory.stat from descriptor 9, because in the /sys of "ip netns exec" the
-	# group has no path
+	# The program reads memory.stat from descriptor 9, because in the /sys of "ip netns exec"
+	# the group has no path
 	tap "charged" iwt_patient "$IWT_TIME" "${GROUPED[@]}" "$IWT_BIN/iwt_memory" -a $IP_A -t odpcharge -f /dev/fd/9 \
 		9<"$CG/memory.stat"
 	check "charged: the group can be removed" busywait 20 cg_del

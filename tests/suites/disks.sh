@@ -17,7 +17,8 @@ fio_all() {
 # has_srq MODULE: does this kernel module have a shared receive queue on the link iwt_eth0?
 has_srq() { rdma resource show srq | grep -q "^dev iwt_eth0 .*$1"; }
 
-# load_begin DISK: four processes write and compare blocks of DISK, until load_end
+# load_begin DISK: starts the load: four processes, which write and compare blocks of DISK
+# load_end: ends the load; fails if one of its processes has found a difference or an error
 load_begin() {
 	rm -f "$TMP/progress" "$TMP/enough"
 	start python3 "$LOAD" "$1" $MB "$TMP/progress" "$TMP/enough" >"$TMP/load" 2>&1
@@ -49,7 +50,7 @@ beside_load() {
 	load_end && return $rc
 }
 
-# lost_for SECONDS: drops all packets to this machine's own addresses, for this time
+# lost_for SECONDS: drops all packets to this machine's own addresses, for SECONDS
 lost_for() {
 	tc qdisc add dev lo root netem loss 100% && nap "$1" && tc qdisc del dev lo root
 }

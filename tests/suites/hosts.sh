@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Hosts of a suite. Each host is a network namespace with a name and a private /run, /srv, /mnt,
-# /var/lib/nfs and /tmp. It lasts until hosts_end() or the end of the test. The host "here" is this
-# machine.
+# /var/lib/nfs and /tmp. A host exists until hosts_end() or the end of the test. The host "here" is
+# this machine.
 
 declare -A HOST_PID=()
 

@@ -112,6 +112,8 @@ seconds() {
 # TCP
 ratio() { RATIO=$(awk -v t="$1" -v r="$2" 'BEGIN { printf "%.2f", t / r }'); }
 
+# suite_finish: ends the suite. Checks every_recipe (not with --quick), and prints the kernel's last
+# warnings and the line from which tests/suites/run makes its table.
 suite_finish() {
 	if [ -z "$QUICK" ]; then check "every command of the page has run" every_recipe; fi
 	dmesg -l emerg,alert,crit,err,warn | sed '1,/lab: the script starts/d;s/^/kernel: /' | tail -n 40

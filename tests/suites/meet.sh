@@ -21,7 +21,8 @@ direct_off() {
 # If set, the server does not end by itself: meet_commands() stops it
 ENDLESS=
 
-# server_came PORT: waits until the server listens on PORT; if it does not, prints its output
+# server_came PORT: waits until the server listens on PORT; if the wait times out, prints the
+# server's output, and fails
 server_came() { wait_listen "$NS_B" "$1" || { echo "nobody listens on port $1"; cat "$TMP/server"; return 1; }; }
 
 # telling SIDE COMMAND...: runs COMMAND. In a suite that sets TELLING=1, COMMAND writes the contents
@@ -82,6 +83,7 @@ meet_once() {
 # meet WHAT PORT NAME [SED-SCRIPT]: like meet_once, and reports the result as the check WHAT
 meet() { check "$1" meet_once "${@:2}"; }
 
+# meet_end: checks that no queue pair of a process is left, and deletes the links and the namespaces
 meet_end() {
 	check "no queue pair of the client is left" busywait 20 nothing_in "$NS_A"
 	check "no queue pair of the server is left" busywait 20 nothing_in "$NS_B"

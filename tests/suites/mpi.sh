@@ -35,8 +35,8 @@ with() {
 	PATH=$SSH:$PATH cook client "$1" "${2:-$SMALLER}" || return
 	grep -q " 0 wrong" "$TMP/cooked" && verified "$(sed -n 's/.* \([0-9]*\) octets compared.*/\1/p' "$TMP/cooked")"
 }
-# ucx_refuses: does UCX print what the page tells? Prints the exit status of mpirun, which does not
-# matter.
+# ucx_refuses: does UCX print the refusal that the page shows? Prints the exit status of mpirun,
+# which does not matter.
 ucx_refuses() {
 	local rc=0
 	PATH=$SSH:$PATH cook client run "s/4194304/65536/;s/--mca pml cm .* -x FI_OFI[^ ]*/--mca pml ucx -x UCX_LOG_LEVEL=debug/" >"$TMP/ucx" || rc=$?

@@ -8,8 +8,9 @@
 
 MB=$(if_quick 4 64) FILES=$(if_quick 40 400)
 MANY=$here/nfs_files.py
-# A sed script for the recipe "mount": the client repeats a request after 5 seconds (timeo=50), and
-# the lines that check the output go. Like every hard mount, the mount waits for a lost server.
+# A sed script for the recipe "mount". It adds the option timeo=50, so that the client repeats a
+# request after 5 seconds, and removes the lines that check the output. Like every hard mount, the
+# mount waits for a lost server.
 HARD="s/vers=4.2/&,timeo=50/;/^grep/d"
 
 # nfsd: starts the threads of the kernel's NFS server
@@ -129,9 +130,9 @@ under_load() {
 more() { [ "$(on client stat -c %s /run/wrote)" -gt "$1" ]; }
 progress() { busywait $((IWT_TIME * 2)) more "$(on client stat -c %s /run/wrote)"; }
 
-# restart: restarts the server. Clients can't reach the server meanwhile, as during a reboot. (If
-# clients can reach the machine of the server meanwhile, "rdma link del" may not return: see the
-# user guide, "rdma link del does not return".)
+# restart: restarts the server. Clients can't reach the server meanwhile, as during a reboot. (If a
+# client connects while the server ends, "rdma link del" may later not return: see the user guide,
+# "rdma link del does not return".)
 restart() {
 	wire down && halt && nap 1 && nfsd &&
 		on server sh -c 'echo rdma 20049 >/proc/fs/nfsd/portlist' && wire up

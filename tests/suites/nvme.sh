@@ -75,7 +75,8 @@ MADE=()
 # more_disks: makes SPACES RAM disks, one for each NVMe namespace
 more_disks() { modprobe -r brd && cook here disk "s/rd_nr=1/rd_nr=$SPACES/" && [ -b /dev/ram$((SPACES - 1)) ]; }
 
-# same_as_target: do the host and the target, whose RAM disk is read directly, see the same data?
+# same_as_target: has the disk of the host the same data as the target's RAM disk? Reads the RAM
+# disk directly, because target and host are on one machine.
 same_as_target() {
 	echo 3 >/proc/sys/vm/drop_caches
 	dd if=$DISK bs=1M count="$MB" iflag=direct status=none >"$TMP/host" &&

@@ -48,6 +48,7 @@ came() {
 	*) regions_came $to "$size" "$count" --part ;;
 	esac
 }
+# perf COMMAND: like perf_once; the client must also print its results, and the data must be right
 perf() {
 	perf_once "$1" || return
 	figures || { cat "$TMP/client"; return 1; }
@@ -67,7 +68,7 @@ every() {
 	ran "$1"
 }
 
-# fails_as_told: direct connections are off: a program fails without -R, as the page tells
+# fails_as_told: does ib_write_bw without -R fail, as the page says? (Direct connections are off.)
 fails_as_told() {
 	local srv rc=0
 	start in_b ib_write_bw -F >"$TMP/server" 2>&1

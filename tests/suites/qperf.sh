@@ -18,7 +18,7 @@ run() {
 	telling client qperf_run "${words[@]:1}" && cat "$TMP/qperf" && came "${words[-1]}"
 }
 
-# needs_cm: does a test fail without -cm1, as the page tells?
+# needs_cm: does a test fail without -cm1, as the page says?
 needs_cm() {
 	local rc=0
 	in_a iwt_patient "$IWT_TIME" qperf -t 1 192.0.2.1 rc_rdma_write_bw >"$TMP/qperf" 2>&1 || rc=$?

@@ -9,8 +9,8 @@
 #   tree/        headers and modules, to be laid over a userland for building
 #   modules.img  a file system with the modules that the labs need
 
-# Backports keep a kernel series for a long time after they have got the next one. These are the
-# series that a lab gets if it names none.
+# Debian's backports contain several series of kernels at the same time. If a lab names no series,
+# it gets the series in this table.
 declare -A KERNEL_SERIES=([trixie-backports]=7.2 [bookworm-backports]=6.12)
 
 # kernel_release SUITE FLAVOUR [SERIES]: prints the part of the package's name after "linux-image-"

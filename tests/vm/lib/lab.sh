@@ -55,7 +55,7 @@ lab_load() {
 		lab_uml uml uml.config
 		LAB_MAKEARGS+=" IWT_WITHOUT=TUNE,DELAYED" LAB_CMDLINE='IWT_WITHOUT=TUNE,DELAYED'
 		;;
-	# the driver is built without all features that the build can leave out (Kbuild)
+	# the driver is built without any of the features that the build can leave out (Kbuild)
 	bare)
 		lab_uml uml uml.config
 		LAB_CMDLINE="IWT_WITHOUT=$(sed -n 's/^iwt-features := //p' "$TREE/Kbuild" | tr ' ' ,)"

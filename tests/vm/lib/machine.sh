@@ -163,8 +163,8 @@ tell_first() {
 	cat "$1/first" >&2
 }
 
-# keep_coverage DIR: writes the counters that the lab "coverage" has printed to a new file in the
-# directory LAB_COVERAGE (a .tar.gz archive). Does nothing if this variable is not set.
+# keep_coverage DIR: writes the counters that the lab "coverage" has printed (a .tar.gz archive in
+# base64) to a new file in the directory LAB_COVERAGE. Does nothing if LAB_COVERAGE is not set.
 keep_coverage() {
 	[ -n "${LAB_COVERAGE:-}" ] && grep -q '^coverage ' "$1/lines" || return 0
 	mkdir -p "$LAB_COVERAGE"

@@ -2,17 +2,18 @@
 # shellcheck shell=bash
 # Reports of data races (KCSAN). If a function of this tree is on the stack of one of the two
 # processors, the report fails the run like every other bad message. Other reports are about the
-# rest of the kernel: messages() leaves them out, and races_elsewhere prints their functions. So are
-# reports about three races that any module can cause by a correct call, and that core() recognises
-# by the two functions that access the memory:
+# rest of the kernel: messages() leaves them out, and races_elsewhere prints their functions.
+# Reports about three races are treated in the same way, although a function of this tree may be on
+# a stack: any module can cause these races by a correct call. core() recognises these races by the
+# two functions that access the memory:
 # - the workqueue reads work->data without a mark, while a caller queues the work;
 # - the scheduler reads the flags of a task, while the task asks for a capability;
 # - rdma_nl reads the values of a counter without the lock under which the driver writes them.
 
-# The awk program of both filters below. It holds back the lines of a report until the report ends.
-# Then it prints them if one of them has a function of this tree; otherwise it drops them. With
-# names=1 it prints no lines, and at the end it prints the functions and the numbers of the dropped
-# reports.
+# The awk program of both filters below. The program holds back the lines of a report until the
+# report ends. Then it prints the lines if a line has a function of this tree and core() does not
+# recognise the report; otherwise it drops the lines. With names=1 it prints no lines, and at the
+# end it prints the functions and the numbers of the dropped reports.
 RACES_AWK='
 function is_ours(line) {
 	return line ~ /BUG: KCSAN:|\+0x[0-9a-f]+\/0x[0-9a-f]+/ &&
@@ -52,7 +53,7 @@ END {
 	for (title in count) print count[title] "\t" title
 }'
 
-# without_races_elsewhere: a filter that removes reports of races outside this tree
+# without_races_elsewhere: a filter that removes the reports of these races outside this tree
 without_races_elsewhere() { awk "$RACES_AWK"; }
 
 # races_elsewhere: a filter that prints a line "NUMBER<tab>FUNCTIONS" for each race outside this
