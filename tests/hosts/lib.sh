@@ -19,8 +19,8 @@ TESTS=$(dirname "$here")
 # card: prints the name of the network card: the first net device other than lo
 card() { find /sys/class/net -type l ! -name lo -printf '%f\n' | sort | head -n 1; }
 
-# up ADDRESS ADDRESS6: waits for the card, gives it these addresses, and sets it up. CARD becomes
-# its name.
+# up ADDRESS ADDRESS6: waits for the card, gives these addresses to the card, and sets the card up.
+# Sets CARD to the name of the card.
 up() {
 	modprobe -qa virtio_net e1000e
 	busywait 20 test -n "$(card)" || return

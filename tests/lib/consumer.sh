@@ -26,7 +26,7 @@ lib=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$lib/left.sh"
 
 # one_host: makes the link iwt_eth0 on a dummy net device with the address $IP_A; client and server
-# both use this link
+# both use this link. one_host_end removes the link and the net device.
 one_host() {
 	dummy_add iwt-dummy $IP_A || return
 	rdma link add iwt_eth0 type "$IWT_LINK_TYPE" netdev iwt-dummy || return
@@ -39,7 +39,7 @@ one_host_end() {
 	rdma link delete iwt_eth0 && ip link del iwt-dummy
 }
 
-# two_hosts: makes A and B with a link each
+# two_hosts: makes A and B with a link each; two_hosts_end removes the links and the namespaces
 two_hosts() { setup 1500; }
 
 # shellcheck disable=SC2034

@@ -6,6 +6,7 @@
 gid() { in_a cat "/sys/class/infiniband/$1/ports/1/gids/0" | tr -d :; }
 # gid_is LINK MAC: does the GID of LINK begin with MAC (without colons)?
 gid_is() { [[ $(gid "$1") = "$2"* ]]; }
+# mac_of NETDEV: prints the MAC address of NETDEV in A, without colons
 mac_of() { in_net "$NS_A" ip -br link show dev "$1" | awk '{ gsub(":", "", $3); print $3 }'; }
 
 # gid_follows LINK: must the GID of LINK change when the MAC address changes? On older kernels yes:

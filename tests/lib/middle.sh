@@ -9,6 +9,7 @@ NS_M=iwt-$TAG-m M_A=m${TAG}a M_B=m${TAG}b
 # addresses of B behind a router, in a separate network
 FAR_B=10.78.0.2 FAR6_B=fd78::2
 
+# in_m COMMAND...: runs COMMAND in M
 in_m() { ip netns exec "$NS_M" "$@"; }
 
 # middle_cables [MTU]: makes the namespaces A, M and B, a veth pair between A and M, and a veth pair

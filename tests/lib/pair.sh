@@ -17,11 +17,11 @@ had_all() { [[ $1 =~ \ -C\ ([0-9]+) ]] && grep -qsa "^ping data: rdma-ping-$((BA
 
 # fi_pingpong may hang or crash at its end. Each side sends a last message, and exits when its own
 # message has been sent and the peer's message has arrived. But if fi_pingpong processes the event
-# "the peer has disconnected" before it reads the completions, it drops the completions. Then it
-# waits for ever or crashes. This is accepted if fi_pingpong has compared all data before: then it
-# has printed the line of the longest messages (had_longest). But a link that has lost a message or
-# has not completed a request can also be the cause of a hang. So the test checks the counters of
-# both links (all_came) while fi_pingpong still waits, or, after a crash, when it has ended.
+# "the peer has disconnected" before it reads the completions, it drops the completions, and then
+# waits for ever or crashes. The test accepts this if fi_pingpong has printed the line of the
+# longest messages (had_longest), because fi_pingpong has then compared all data. But a link that
+# has lost a message or has not completed a request can also be the cause of a hang. So the test
+# checks the counters of both links (all_came) while fi_pingpong still waits, or after its crash.
 had_longest() { grep -qsE '^1m +[0-9]+ +=[0-9]+ ' "$1"; }
 
 # came_begin COMMAND: prepares a run of COMMAND. If COMMAND is an fi_pingpong that may hang (with

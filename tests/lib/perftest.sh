@@ -3,6 +3,7 @@
 # Recognises failures whose cause is perftest itself. After such a failure, the test runs server and
 # client once more, and only the second run counts.
 
+# is_perftest COMMAND: is COMMAND a program of perftest?
 is_perftest() { case $1 in ib_*) return 0 ;; *) return 1 ;; esac; }
 
 # once_more WHAT: prints that WHAT runs a second time. There is no third time. lib/job.sh copies the

@@ -3,14 +3,15 @@
 # Runs the client of qperf in A. The test has started the server in B; $srv is its pid. Needs
 # net.sh and pair.sh.
 #
-# qperf's server sends a port number to the client before it listens on this port, and a test
-# cannot wait for the listener, because it does not know the port. So the client's packets are
+# qperf's server sends a port number to the client before the server listens on this port. A test
+# cannot wait for the listener, because the test does not know the port. So the client's packets are
 # delayed until the client is connected. If the client is rejected nevertheless, the test runs the
 # client once more, with a longer delay.
 # qperf's senders do not check whether the peer has posted receives, and a message without a receive
 # ends the connection. So the rate of A's packets is limited. The tests send messages of 4 KB for
 # one second: at this rate, these are fewer messages than the receives that the peer has posted.
 
+# no_children PID: does the process have no child? qperf's server runs each test in a child.
 no_children() { ! pgrep -P "$1"; }
 connected_or_ended() { in_a rdma resource show qp link "$DEV_A" | grep -q ' state RTS' || ! alive "$1"; }
 

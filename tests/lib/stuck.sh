@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Prints what the test programs are doing. This script is the usual value of IWT_LOOK, so it runs
-# before a program that hangs is killed. For each process of a program in IWT_BIN, the script prints
+# Prints what the test programs are doing. This script is the usual value of IWT_LOOK, so the script
+# runs before a program that hangs is killed. For each process of a program in IWT_BIN, it prints
 # the state, the processor time that the process used within a second (ticks in user mode and in
 # kernel mode), and the kernel stack.
 

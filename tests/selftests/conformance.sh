@@ -65,7 +65,7 @@ if [ "$path" = loopback ]; then
 fi
 
 tap "the peer" python3 "$peer/selfcheck.py" "$peer/../unit/vectors.json"
-# The limit is for the time without progress: each test prints its line when it ends
+# iwt_patient limits the time without new output: conform.py prints a line at the end of each test
 tap "IPv$ip" "$side" iwt_patient $((IWT_TIME * 2)) python3 "$peer/conform.py" \
 	--here "$here" --there "$there" --link "$IWT_LINK_TYPE" --device "$DEV_B" --path "$path" --interface "$interface" \
 	--run "ip netns exec $NS_B" --ulp "$IWT_BIN/iwt_ulp" "${options[@]}"

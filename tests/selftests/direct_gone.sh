@@ -12,7 +12,7 @@ only_with DIRECT
 
 said() { grep -q "^ok .* - $1" "$TMP/program"; }
 tries() { [ "$(counter "$DEV_A" direct_try)" -gt 20 ]; }
-# runs GROUP: starts the GROUP of iwt_direct, and waits until it is busy
+# runs GROUP: starts the GROUP of iwt_direct, and waits until its queue pairs connect or wait
 runs() {
 	start "$IWT_BIN/iwt_direct" -n 100000 "$DEV_A" 1 "$DEV_B" 1 "$1" >"$TMP/program" 2>&1
 	case $1 in

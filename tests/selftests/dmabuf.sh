@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Memory regions of dma-bufs. The kernel's udmabuf or the module iwt_dmabuf exports the dma-bufs;
 # iwt_dmabuf also moves and revokes buffers.
-# IWT_ROUNDS: a number (60), from which iwt_memory computes how often it repeats its tests: a third
-# of it is the number of random regions of each kind of dma-buf. IWT_SEED: repeats a run
+# IWT_ROUNDS: a number (60) from which iwt_memory computes how often it repeats its tests; a third
+# of this number is the number of random regions of each kind of dma-buf. IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_memory

@@ -99,7 +99,7 @@ full_on_some_path() {
 full_buffer() {
 	local had
 	had=$(in_net "$NS_A" sysctl -n net.ipv4.tcp_congestion_control)
-	# CUBIC is not used: it ends its slow start when round trips get longer, as they do on a
+	# Not CUBIC, because CUBIC ends its slow start when round trips get longer, as happens on a
 	# busy machine
 	in_net "$NS_A" sysctl -qw net.ipv4.tcp_wmem="4096 16384 1048576" net.ipv4.tcp_congestion_control=reno
 	check "a buffer of 1 MB is full most of the time, and most of its data have been sent" full_on_some_path
@@ -109,8 +109,8 @@ full_buffer() {
 	delay 10
 }
 
-# whole: TCP sends a batch of the driver as one packet. It neither sends the buffers of a batch one
-# by one, nor fills up a batch with data of the next batch.
+# whole: does TCP send each batch of the driver as one packet? TCP must neither send the buffers of
+# a batch one by one, nor fill up a batch with data of the next batch.
 whole() {
 	local octets packets
 	octets=$(sent bytes) packets=$(sent packets)
@@ -145,7 +145,7 @@ memory_goes() {
 }
 no_more_than() { [ "$(counter "$DEV_A" mem_txbuf)" -le "$1" ]; }
 
-# acks: prints how many packets B has sent; they have no data, so they are acknowledgments
+# acks: prints how many packets B has sent; B sends no data, so these packets are acknowledgments
 acks() { in_b cat "/sys/class/net/$IF_B/statistics/tx_packets"; }
 
 # few NAME PERCENT: sends a stream. B must send at most PERCENT acknowledgments for 100 packets,

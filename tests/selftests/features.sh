@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The module has the features that it was built with, and lacks the features in the list
-# IWT_WITHOUT. The test searches for a function of each feature, and, for some of the features, for
-# something that users see. Other tests rely on IWT_WITHOUT.
+# IWT_WITHOUT. The test searches for a function of each feature except DIRECT, and, for some of the
+# features, for something that users see. Other tests rely on IWT_WITHOUT.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rdma ibv_devinfo

@@ -91,8 +91,8 @@ size=(--max-size 1048576 --rounds 2)
 port=18515
 was=$(cat "$crc_param" 2>/dev/null)
 large_was=$(cat "$large_param" 2>/dev/null)
-# lockdep checks the whole kernel, and stops after its first report. It is off during this test, so
-# that lockdep still works for iw_tcp afterwards.
+# lockdep checks the whole kernel, and stops after its first report. The test switches lockdep off,
+# so that lockdep still works for iw_tcp afterwards.
 locks=/proc/sys/kernel/prove_locking
 [ ! -w $locks ] || echo 0 >$locks
 back() {

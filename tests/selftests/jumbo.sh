@@ -15,7 +15,7 @@ before=$(counter "$DEV_A" tx_segs)
 check "Writes of 64 KB" bench_pair -o write -S 65536 -n $MESSAGES -w 8
 segs=$(($(counter "$DEV_A" tx_segs) - before))
 echo "# $segs segments"
-# With its headers, a message needs a little more than one segment. It needs a little more than two
-# segments if TCP limits its segments to half of the largest window that the peer has advertised.
+# A message and its headers need a little more than one segment, or a little more than two segments
+# if TCP limits its segments to half of the largest window that the peer has advertised.
 check "the segments of the Writes are full" [ $segs -ge $MESSAGES -a $segs -le $((MESSAGES * 9 / 4)) ]
 ktap_finish

@@ -40,8 +40,8 @@ begin_servers() {
 no_port_named() {
 	check "$A: $PORTS connections from $PORTS ports" client -n $PORTS "$B" $R1
 	# If rdma_cm chooses the port of an earlier connection to the same destination, the driver
-	# binds to this port, and TCP then gives the port to no other socket. So at least half of
-	# the ports are left.
+	# binds to this port, and TCP then gives the port to no other socket. So fewer than PORTS
+	# ports may be left, and the next checks need only half of the ports.
 	check "$A: TCP uses the same ports" client -t -n $((PORTS / 2)) "$B" $T1
 	check "$A: $((PORTS / 2)) connections to another port of the server" client -n $((PORTS / 2)) "$B" $R2
 	if [ "$A" = $IP_A ]; then

@@ -69,8 +69,8 @@ for ip in $IP_B $IP6_B; do
 	check "the revision is 2" is 2 a mpa_revision
 	check "CRC is on" is on a crc
 	for name in tx_markers rx_markers large_fpdus zerocopy; do check "no $name" is off a $name; done
-	# The MTU is 1500. IP takes 20 or 40 octets of it, TCP 20, timestamps 12. An FPDU has 6
-	# octets more than its ULPDU.
+	# The MTU is 1500 octets. The headers of IP need 20 or 40 of these octets, the header of
+	# TCP 20, and timestamps 12. An FPDU has 6 octets more than its ULPDU.
 	case $ip in *:*) emss=1428 ;; *) emss=1448 ;; esac
 	check "EMSS $emss" is $emss a emss
 	check "MULPDU $((emss - 6))" is $((emss - 6)) a mulpdu

@@ -19,8 +19,8 @@ want_settings
 mkdir -p /etc/iw_tcp "$TMP/bin"
 trap 'rm -f "$FILE"; cleanup' EXIT
 
-# Commands that run another command as a user without privileges, whose processes may lock 8 MiB, or
-# 64 KiB
+# USER_8M and USER_64K run another command as a user without privileges, with a limit of locked
+# memory of 8 MiB or of 64 KiB
 USER_8M=(prlimit --memlock=8388608:8388608 setpriv --reuid 54321 --clear-groups --inh-caps=-all --bounding-set=-all)
 USER_64K=(prlimit --memlock=65536:65536 "${USER_8M[@]:2}")
 

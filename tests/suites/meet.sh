@@ -18,16 +18,16 @@ direct_off() {
 	done
 }
 
-# If set, the server does not end by itself: meet_commands() stops it
+# If ENDLESS is set, the server does not end by itself, and meet_commands() stops the server
 ENDLESS=
 
 # server_came PORT: waits until the server listens on PORT; if the wait times out, prints the
 # server's output, and fails
 server_came() { wait_listen "$NS_B" "$1" || { echo "nobody listens on port $1"; cat "$TMP/server"; return 1; }; }
 
-# telling SIDE COMMAND...: runs COMMAND. In a suite that sets TELLING=1, COMMAND writes the contents
-# of its memory regions to files when it ends; regions_came() compares the files. SIDE: server or
-# client
+# telling SIDE COMMAND...: runs COMMAND. In a suite that sets TELLING=1, the library regions.so
+# writes the contents of COMMAND's memory regions to files when COMMAND disconnects or releases the
+# regions; regions_came() compares the files. SIDE: server or client
 TELLING=
 telling() {
 	if [ -z "$TELLING" ]; then "${@:2}"; return; fi

@@ -71,6 +71,8 @@ kernel_trim_modules() {
 	rm -rf "$keep"
 }
 
+# kernel_unpack SUITE OUT DEBS PACKAGES...: downloads PACKAGES into DEBS, and unpacks all of them
+# except the source package into OUT/tree
 kernel_unpack() {
 	local suite=$1 out=$2 debs=$3; shift 3
 	mkdir -p "$out/tree" "$debs"

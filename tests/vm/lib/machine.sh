@@ -21,8 +21,8 @@ KERNEL_OPTIONS='quiet panic=-1 oops=panic'
 ICOUNT_CMDLINE='kfence.sample_interval=0 nowatchdog rcupdate.rcu_cpu_stall_suppress=1 sysctl.kernel.hung_task_timeout_secs=0'
 
 # boot_KIND DIR: executes the emulator for the run's directory DIR. The emulator writes the script's
-# output to the standard output. It does not modify the disk images, so several labs can use them at
-# the same time.
+# output to the standard output. The emulator does not modify the disk images, so several labs can
+# use the images at the same time.
 #
 # By default one thread of QEMU runs all processors in turn. With one thread for each processor, a
 # processor may still execute an old translation of code in which the other processor has set and

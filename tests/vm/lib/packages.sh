@@ -106,8 +106,8 @@ pack() {
 }
 
 # source_stage SUITE VERSION DIR: writes the files of the source package into DIR, and the archive
-# of the upstream files into the directory that contains DIR. VERSION is the version of the module;
-# it may differ from the tree's version.
+# of the upstream files into the directory that contains DIR. VERSION is the version of the module,
+# which may differ from the tree's version.
 source_stage() {
 	local suite=$1 version=$2 dir=$3 mark rdma_core minor
 	mark=$(release "$suite")

@@ -20,6 +20,8 @@ build_root() {
 # devices
 ROOT_WITHOUT='/usr/libexec/gcc/*/f951 /usr/lib/gcc/*/f951 /usr/lib/*/libLLVM-17.so* /usr/lib/*/libLLVM.so.17* /usr/lib/*/libamd*'
 
+# root_install SUITE LIST DIR: installs the packages of LIST, separated by commas, into the new root
+# directory DIR
 root_install() {
 	local suite=$1 list=$2 dir=$3 hook without
 	rm -rf "$dir"
