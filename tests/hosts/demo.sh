@@ -25,7 +25,7 @@ crc() {
 	run_set "$1" /sys/module/iw_tcp/parameters/crc && run b "echo $1 >/sys/module/iw_tcp/parameters/crc"
 }
 settings_end() { :; }
-# demo.sh skips perftest on emulated processors; between two machines it must run
+# tests/demo/demo.sh skips perftest on emulated processors, but here perftest must run
 emulated() { false; }
 messages=1000
 # The table has no row for NFS, because nfs_steps of demo.sh needs a directory that server and

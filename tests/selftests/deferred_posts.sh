@@ -59,8 +59,8 @@ echo "# $(($(hits) - before)) answers were waited for${fewer:+; the machine is s
 before=$(flushes)
 check "small requests are sent although the process does not poll" still 18700 -S 64
 check "large requests are sent although the process does not poll" still 18701 -S 20000
-# If the machine often stands still, the device does not rely on the polling in every run; so try
-# again
+# If the machine often stands still, there are runs in which the device does not rely on the
+# polling; so repeat the run
 port=18702
 while [ -n "$before" ] && [ "$(flushes)" -eq "$before" ] && [ $port -lt 18712 ]; do
 	still $port -S 64 || break

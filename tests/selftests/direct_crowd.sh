@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Thousands of queue pairs of one process never find their peers (iwt_direct). They must not make
-# more and more attempts to connect, and must not delay the queue pairs of other links and of
-# other processes.
+# Thousands of queue pairs of one process never find their peers (iwt_direct). The driver must limit
+# the attempts of these queue pairs to connect, and the attempts must not delay the queue pairs of
+# other links and of other processes.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_direct

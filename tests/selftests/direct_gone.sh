@@ -28,8 +28,9 @@ killed() {
 }
 all_gone() { local link; for link in $GONE; do no_link "$link" || return; done; }
 
-# one WHAT GROUP SIGNAL COMMAND...: runs GROUP, sends SIGNAL to the program, and removes something
-# by COMMAND. GONE: the links that must be gone then, or, if HOLDS is set, after the program's end
+# one WHAT GROUP SIGNAL COMMAND...: runs GROUP, sends SIGNAL to the program, and runs COMMAND, which
+# removes something. Then the links in the list GONE must be gone (if HOLDS is set, only after the
+# program has ended).
 one() {
 	local what="$1 ($2, $3)" group=$2 signal=$3
 	shift 3

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Calls everything that a process can call on a device, with mutated arguments (iwt_fuzzabi), for
-# 10 seconds by default. Some processes have no privileges, small limits and, if the kernel has
-# control groups for memory, a control group of 48 MiB. The kernel's log shows the seed of each
+# at least 10 seconds by default. Some processes have no privileges, small limits and, if the kernel
+# has control groups for memory, a control group of 48 MiB. The kernel's log shows the seed of each
 # round. The option --round with this seed repeats the round:
 #
 #	fuzz_abi.sh [--time SECONDS] [OPTION OF iwt_fuzzabi]...

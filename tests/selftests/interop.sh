@@ -68,8 +68,8 @@ both() {
 octets_of_fpdu() { echo $(($(counter "$1" tx_bytes) / ($(counter "$1" tx_fpdu) + 1))); }
 
 # large CLIENT-TYPE SERVER-TYPE: tests what the user guide describes for siw: iw_tcp offers FPDUs
-# longer than a segment, without CRC. siw's Reply repeats the Request's flag for long FPDUs,
-# whatever siw sends itself; siw's Request does not have the flag.
+# longer than a segment, without CRC. siw's Reply repeats the Request's flag for long FPDUs, whether
+# or not siw itself sends long FPDUs. siw's Request does not have the flag.
 large() {
 	local what="long FPDUs, $1 connects to $2" opts=(--max-size 70000 --rounds 1 --no-neg --no-events --no-wr)
 	local dev=$DEV_A want=-gt octets ca=(--peer-siw) sb=(--local-siw)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Requests that verbs refuse, which must have no effect; the process that is charged for memory;
-# the limits of control groups, of RLIMIT_MEMLOCK and of the device. IWT_MAX=pd,cq,srq,qp,mr,mw
+# Tests that requests which verbs refuse have no effect, that a control group is charged for queues,
+# and the limits of control groups, of RLIMIT_MEMLOCK and of the device. IWT_MAX=pd,cq,srq,qp,mr,mw
 # lists the limits of the device to test; these tests need much memory and time.
 . "$(dirname "$0")/../lib/begin.sh"
 

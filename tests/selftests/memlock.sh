@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The ring of a queue counts against RLIMIT_MEMLOCK of the user who created the queue, as long as
-# the queue exists or a process has mapped a page of the ring. (limits.sh tests the limit of one
-# process.) IWT_ROUNDS: number of steps of the search (400); IWT_SEED: repeats a run
+# the queue exists, or a process or a pipe refers to a page of the ring. (limits.sh tests the limit
+# of one process.) IWT_ROUNDS: number of steps of the search (400); IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_charge rdma setpriv prlimit

@@ -15,8 +15,8 @@ want_settings
 params=/sys/module/iw_tcp/parameters
 short=(--max-size 300000 --rounds 1 --no-neg --no-events --no-wr)
 
-# zerocopy WORD [CRC]: sets the settings "zerocopy" and "crc" (default: off) of both links. Sets
-# BEFORE to the current number of lent().
+# zerocopy WORD [CRC]: sets the settings "zerocopy" and "crc" (default: off) of both links. Stores
+# the number that lent() prints now in BEFORE.
 zerocopy() {
 	set_links crc "${2:-off}"
 	set_links zerocopy "$1"

@@ -80,8 +80,9 @@ fails_as_told() {
 	[ $rc != 0 ] && grep -i "failed to modify qp" "$TMP/client"
 }
 
-# sleeps FILE: does the client sleep? If so, a completion queue of the client has had completions
-# and is armed, and nothing has changed since FILE was written.
+# sleeps FILE: does the client sleep? The client sleeps if one of its completion queues has had
+# completions and is armed, and if the output of LOOK is still the content of FILE. Otherwise writes
+# the output of LOOK to FILE, and fails.
 sleeps() {
 	local now
 	now=$(in_a bash -c "$LOOK")

@@ -8,9 +8,9 @@
 # gate waits because objects are released slowly if several laboratories share a processor; a leaked
 # object stays for ever.
 PATIENCE=20
-# The number of seconds for network namespaces: a namespace exists until TCP gives up sending the
-# remaining data of an ended process to a peer that no longer exists. The gate's own test
-# (gate-test) writes a shorter time into the file NS_PATIENCE_FILE.
+# NS_PATIENCE is this number for network namespaces. This number is larger, because a namespace
+# exists until TCP gives up sending the remaining data of an ended process to a peer that no longer
+# exists. The gate's own test (gate-test) writes a shorter time into the file NS_PATIENCE_FILE.
 NS_PATIENCE=200 NS_PATIENCE_FILE=/run/lab.patience
 
 complain() { status "gate $*"; }

@@ -9,9 +9,9 @@
 
 NATIVE=amd64
 
-# For each architecture: the GNU triplet, the emulator's program, the emulator's package. If the
-# emulator is missing here, lab_foreign takes it from another release (s390x), or no lab has this
-# architecture.
+# For each architecture: the GNU triplet, the emulator's program, the emulator's package. For s390x,
+# lab_foreign takes the emulator from another release. The other architectures without an emulator
+# have no lab.
 declare -A FOREIGN=(
 	[arm64]="aarch64-linux-gnu qemu-system-aarch64 qemu-system-arm"
 	[s390x]="s390x-linux-gnu"

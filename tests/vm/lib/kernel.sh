@@ -236,7 +236,7 @@ kernel_headers() {
 
 build_sid_root() { retry root_install sid "make,gcc,libc6-dev,ccache,$1" "$2/root"; }
 
-# sid_root VAR ARCHITECTURE: sets VAR to a directory with sid's userland in root/, and with the cross
+# sid_root VAR ARCHITECTURE: sets VAR to a directory whose root/ has sid's userland, with the cross
 # compiler that builds sid's kernels
 sid_root() {
 	local compiler
