@@ -9,7 +9,7 @@
 # client once more, with a longer delay.
 # qperf's senders do not check whether the peer has posted receives, and a message without a receive
 # ends the connection. So the rate of A's packets is limited. The tests send messages of 4 KB for
-# one second: at this rate, these are fewer messages than the receives that the peer has posted.
+# one second. At this rate, the peer has posted more receives than the tests send messages.
 
 # no_children PID: does the process have no child? qperf's server runs each test in a child.
 no_children() { ! pgrep -P "$1"; }

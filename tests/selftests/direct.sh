@@ -23,7 +23,7 @@ group() {
 for name in basics attributes refusals late wrong leave reset receives limits errors; do group $name 1; done
 group many 1 -n 300
 group churn 1 -n 60
-# if direct_port of the link is 0, its queue pairs cannot connect
+# If the setting direct_port of a link is 0, the link's queue pairs cannot connect without rdma_cm
 set_link $DEV_A direct_port 0
 off() { ! "$IWT_BIN/iwt_direct" "$DEV_A" 1 "$DEV_B" 1 attributes >"$TMP/off" 2>&1 && grep -q "connect: Operation not supported" "$TMP/off"; }
 check "direct_port 0: queue pairs do not connect" off

@@ -51,8 +51,8 @@ grace() {
 	fi
 }
 
-# rdma_cm listens on several links, one after the other: connections on the last link must not
-# arrive too early, either.
+# several: rdma_cm listens on several links, one after the other. The listener must be ready before
+# a connection on the last link can arrive, too.
 several() {
 	local i
 	for i in 1 2 3 4 5 6 7 8; do

@@ -187,7 +187,8 @@ ip6tnl() {
 	links ip6tnl "$N_A" "$N_B" 10.77.29.2 fd77:29::2
 }
 
-# esp NS SRC DST SPI DIRECTION: packets of the vti of NS that leave or enter NS are encrypted
+# esp NS SRC DST SPI DIRECTION: makes the kernel encrypt the packets that leave NS by its vti
+# (DIRECTION is out), or decrypt the packets that enter NS by its vti (in)
 esp() {
 	ip -n "$1" xfrm state add src "$2" dst "$3" proto esp spi "$4" mode tunnel \
 		aead 'rfc4106(gcm(aes))' 0x000102030405060708090a0b0c0d0e0f10111213 128 &&
@@ -319,8 +320,8 @@ vrf() {
 	check "VRF: links outside" pair_of_links "$DEV_A" "$IF_A" "$DEV_B" "$IF_B"
 	check "VRF: a link inside" pair_of_links "$DEV2_A" "$IF2_A" "$DEV2_B" "$IF2_B"
 	check "VRF: a link on the VRF itself" link_add "$NS_B" "$DEVV_B" "$N_B"
-	# (The function data is not used, because iwt_verify also has a TCP connection of its own,
-	# and does not bind this connection to the VRF.)
+	# (Not data(): iwt_verify also makes a TCP connection, and does not bind this connection to
+	# the VRF.)
 	for ip in 10.77.25.2 fd77:25::2 10.77.26.2; do small_data "VRF" $ip; done
 	other_way from "VRF, client" 10.77.25.2 10.77.25.1
 	other_way from "VRF, client" fd77:25::2 fd77:25::1

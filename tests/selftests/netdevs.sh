@@ -132,7 +132,7 @@ link_local() {
 	pair "link-local address" 7174 "rping -s -a $ll%$IF_B -C 5 -V" "rping -c -a $ll%$IF_A -C 5 -V -v"
 	serve ::
 	by "link-local address, all addresses" "$ll%$IF_A" "$DEV_B"
-	# Two net devices have the same address: rdma_cm uses the first one
+	# Two net devices have the same address: rdma_cm uses the first net device
 	for dev in $IF_B $IF2_B; do ip -n "$NS_B" addr add fe80::77:2/64 dev "$dev" nodad; done
 	for dev in $IF_A $BR_A; do
 		by "link-local address of two net devices, by $([ "$dev" = "$BR_A" ] && echo second || echo first)" "fe80::77:2%$dev" "$DEV_B"

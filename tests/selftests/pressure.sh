@@ -131,7 +131,8 @@ starved() {
 	done
 }
 
-# A part of an FPDU has arrived, and TCP accepts no more data until the device reads this part.
+# parts_over_the_limit: tests the case that only a part of an FPDU has arrived, and that TCP accepts
+# no more data until the device reads this part
 parts_over_the_limit() {
 	over
 	pair "over the limit: FPDUs come in parts" 7191 "rping -s -a $IP_B -p 7191 -C 3 -S 8000 -V" \

@@ -38,7 +38,7 @@ marked() { in_net "$1" ss -Htine state established "( sport = :7174 or dport = :
 # ss_shows NS LOCAL REMOTE: does ss, in NS, show a connection between these addresses, with the
 # driver's mark (tcp-ulp-iw_tcp)?
 ss_shows() { marked "$1" | grep -qF "$2" && marked "$1" | grep -qF "$3" && marked "$1" | grep -q tcp-ulp-iw_tcp; }
-# set_ulp: tries, as a process, to set the driver's mark on a socket of this process
+# set_ulp: starts a process that tries to set the driver's mark on its own socket
 set_ulp() {
 	in_a python3 - <<-'P'
 	import socket, sys

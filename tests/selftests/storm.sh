@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A's link is deleted and added again and again while B makes connections to A: first without other
-# changes; then while processes read all files of the links in /sys, in namespaces that are also
-# created and deleted; then also while the MAC address changes.
+# changes; then while processes read all files of the links in /sys, one of them in namespaces that
+# it creates and deletes; then also while the MAC address changes.
 # IWT_ROUNDS: how often the link is deleted and added in each of the three parts (4)
 # In the laboratory "dawdle" the driver waits at random at the places where races are possible.
 . "$(dirname "$0")/../lib/begin.sh"

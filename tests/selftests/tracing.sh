@@ -97,7 +97,7 @@ for name in $(python3 "$IWT_LIB/page.py" "$PAGE" recipe ""); do
 	tool=${name%-*}
 	case $name in trace-cmd*) tool=trace-cmd ;; esac
 	if ! command -v "$tool" >/dev/null; then
-		# Debian 12 and other architectures have no bpftrace
+		# the laboratories with Debian 12 or another architecture have no bpftrace
 		skip "$name" "no $tool here"
 		continue
 	fi

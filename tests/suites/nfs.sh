@@ -110,7 +110,7 @@ fcntl.lockf(open("/srv/lock", "r+b"), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 14)'
 }
 
 # under_load WHAT COMMAND...: runs COMMAND while the client writes with fsync. Afterwards the
-# server must have all the data. (WHAT is only for the reader.)
+# server must have all the data. (The function does not use WHAT, the name of the disturbance.)
 under_load() {
 	local pid rc=0
 	on client rm -f /run/wrote

@@ -29,7 +29,7 @@ METRICS = {
     "port_transmit_wait_total": ("port_xmit_wait", 1),
     "link_downed_total": ("link_downed", 1),
 }
-# type of collectd, column: the same
+# collectd's type and column: counter, number by which the program multiplies the counter
 TYPES = {
     ("ib_octets", "tx"): ("port_xmit_data", 4),
     ("ib_octets", "rx"): ("port_rcv_data", 4),

@@ -9,8 +9,8 @@ rpms() {
 	mkdir -p $top/SOURCES && cp ./*.tar.* $top/SOURCES && rpmbuild -ba --nodeps --define 'debug_package %{nil}' iw_tcp.spec
 }
 in_rpm() { rpm -qlp "$(find $top/RPMS -name "$1-[0-9]*.rpm")" | grep -E "$2"; }
-# makepkg refuses to run as root. It fails if there is no program "pacman", although with --nodeps
-# it asks pacman nothing; so a script that does nothing is enough.
+# makepkg refuses to run as root. Without a program "pacman" makepkg fails, although makepkg asks
+# pacman nothing with --nodeps; so a script that does nothing replaces pacman.
 # shellcheck disable=SC2016 # for the shell of the user
 arch() {
 	printf '#!/bin/sh\nexit 0\n' >/usr/local/bin/pacman && chmod +x /usr/local/bin/pacman && useradd -m maker &&

@@ -70,8 +70,7 @@ check_link() {
 on_a() { "$@"; }
 on_b() { ip netns exec b "$@"; }
 
-# peer: makes the network namespace b, which stands for the other host, with its address and its
-# link
+# peer: makes the network namespace b, which stands for the other host, with an address and a link
 peer() {
 	local netdev
 	if [ ! -e /run/netns/b ]; then

@@ -194,9 +194,10 @@ build_newest() {
 	echo "${package%%=*}" >"$out/version"
 }
 
-# newest_kernel VAR SUITE: sets VAR to a directory with the headers of the newest kernel of SUITE:
-# of backports in tree/, to be laid over the release's userland; of sid:ARCHITECTURE in root/,
-# with the compiler. Asks the archive for its newest kernel.
+# newest_kernel VAR SUITE: sets VAR to a directory with the headers of the newest kernel of SUITE.
+# For backports the headers are in tree/, to be laid over the release's userland. For
+# sid:ARCHITECTURE root/ contains the headers and the compiler. Asks the archive for its newest
+# kernel.
 newest_kernel() {
 	local package
 	apt_update "$2"

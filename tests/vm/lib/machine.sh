@@ -134,7 +134,7 @@ crashes() {
 
 # Two warnings of the kernel that are ignored, because this tree does not cause them:
 # 1. The kernel warns when it cannot allocate memory for a module's trace event. iwt_faults makes
-#    allocations fail while the module is loaded. iwt_faults cannot reliably skip the
+#    allocations fail while the kernel loads the module. iwt_faults cannot reliably skip the
 #    allocations for trace events, because the number of allocations before the module's own
 #    allocations varies a little.
 # 2. For a session with a shared receive queue, the SRP target warns once in srpt_cache_put(). This
