@@ -36,8 +36,9 @@ came_begin() {
 		IWT_LOOK="$IWT_LIB/came.py look $TMP/came"
 }
 
-# all_came: has each link received everything that the other link sent? If not, prints the
-# differences. Uses the counters that came_begin saved. Links of other drivers are not checked.
+# all_came: has each link received all messages that the other link sent, counted no error, and
+# completed all requests? If not, prints the violations. Uses the counters that came_begin saved
+# (came.py). Links of other drivers are not checked.
 all_came() {
 	[ "$IWT_LINK_TYPE" = iw_tcp ] || return 0
 	"$IWT_LIB/came.py" look "$TMP/came"

@@ -15,8 +15,8 @@ listener() {
 	busywait "$IWT_TIME" grep -q listening "$TMP/listen-$2"
 }
 
-# overdue: prints how many connections B's links have ended because no Request arrived in time. If
-# the driver has no counters, prints 0.
+# overdue: prints how many connections B's links have ended because of a time limit, for example
+# because no Request arrived in time. If the driver has no counters, prints 0.
 overdue() {
 	local link sum=0
 	has_feature COUNTERS || { echo 0; return; }
@@ -24,9 +24,9 @@ overdue() {
 	echo $sum
 }
 
-# first WHAT ADDRESS PORT [TO]: listens at ADDRESS and 200 ports, from PORT on. Clients connect to
-# each port of the address TO (ADDRESS) as soon as possible. A connection may only fail by the
-# device's time limit: the device counts the connections that fail in this way.
+# first WHAT ADDRESS PORT [TO]: listens at ADDRESS, at 200 ports one after the other, from PORT on.
+# Clients connect to each port of the address TO (ADDRESS) as soon as possible. The test accepts
+# that a connection fails only if the device counts that a time limit ended the connection.
 first() {
 	local what=$1 over lost
 	over=$(overdue)

@@ -92,8 +92,8 @@ check "one end has sent what the other one has received" is "$(port "$DEV_A" por
 check "the port agrees with the driver" agree "$DEV_A"
 check "the port of B agrees with the driver" agree "$DEV_B"
 
-# If a queue pair has a counter of its own, its octets are counted in this counter, and not in the
-# link's counters
+# The driver counts the octets of a queue pair that is bound to a counter in this counter, and not
+# in the link's own counters. The counters of the port must include these octets, too.
 rdma statistic qp set link "$DEV_A/1" auto type on
 before=$(octets "$DEV_A")
 pings "pings with a counter of queue pairs"
