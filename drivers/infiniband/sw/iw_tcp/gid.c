@@ -226,8 +226,12 @@ int iwt_query_gid(struct ib_device *ibdev, u32 port, int idx, union ib_gid *gid)
  *
  * Any context.
  *
- * Return: the net device, with a reference; NULL if the net device is being removed, or if the
- * RDMA core must skip entry 0 of the GID table (see iwt_query_gid()).
+ * The net device may be one that is being removed: the driver holds a reference until the device
+ * ends. (The RDMA core queries the port when it adds a device to a new network namespace: without
+ * a net device, nobody could make a namespace meanwhile.)
+ *
+ * Return: the net device, with a reference; NULL if the RDMA core must skip entry 0 of the GID
+ * table (see iwt_query_gid()).
  */
 struct net_device *iwt_get_netdev(struct ib_device *ibdev, u32 port)
 {
@@ -238,8 +242,6 @@ struct net_device *iwt_get_netdev(struct ib_device *ibdev, u32 port)
 		WRITE_ONCE(dev->gids.refilling, NULL);
 		return NULL;
 	}
-	if (nd->reg_state != NETREG_REGISTERED)
-		return NULL;
 	dev_hold(nd);
 	return nd;
 }
