@@ -24,7 +24,10 @@ static enum iwt_access_verdict model(const struct iwt_region *r,
 	return (need & r->rights) == need ? IWT_ACCESS_OK : IWT_ACCESS_RIGHTS;
 }
 
-/* Return: often a number near a value at which arithmetic overflows. */
+/*
+ * Return: a number from the input. In most cases the number is near 0, @near, 2^63 or 2^64 -
+ * @near.
+ */
 static u64 number(struct input *in, u64 near)
 {
 	u32 how = take(in, 1);

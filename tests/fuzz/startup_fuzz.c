@@ -138,7 +138,10 @@ static void check_conclude(const struct iwt_mpa_wish *own,
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	/* Octets behind the longest frame, or else the last octet, determine this end's wish. */
+	/*
+	 * The octets after the longest frame determine this end's wish (struct iwt_mpa_wish).
+	 * Without such octets, the last octet determines a part of the wish.
+	 */
 	struct input in = { data + IWT_MPA_MAX_FRAME,
 			    size > IWT_MPA_MAX_FRAME ?
 			    size - IWT_MPA_MAX_FRAME : 0 };

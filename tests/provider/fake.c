@@ -157,8 +157,8 @@ int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 }
 
 /*
- * ibv_cmd_reg_dmabuf_mr() of some versions of libibverbs has no argument @driver. But the
- * provider must pass NULL as this argument to every version.
+ * Some versions of libibverbs declare ibv_cmd_reg_dmabuf_mr() without the argument @driver. This
+ * function has the argument in every version, to check that the provider always passes NULL.
  */
 int fake_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 		       uint64_t iova, int fd, int access, struct verbs_mr *vmr,

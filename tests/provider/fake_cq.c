@@ -45,7 +45,10 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context,
 	if (memory)
 		abort();
 #endif
-	/* the provider must pass 0 for both: older versions of libibverbs do not know the bits */
+	/*
+	 * the provider must pass a comp_mask of 0 and flags of 0, because older versions of
+	 * libibverbs do not know the bits
+	 */
 	if (attr->comp_mask || cmd_flags)
 		abort();
 	cq->context = context;

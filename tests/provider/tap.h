@@ -6,8 +6,8 @@
 
 /*
  * ok() and is() report one test point. The point passes if @cond is true, or if @got equals
- * @want. The other arguments are the name of the point, as for printf(). Both return whether it
- * passed.
+ * @want. The other arguments are the name of the point, as for printf(). Both macros return true
+ * if the point passed.
  */
 #define ok(cond, ...) tap_point((cond), __FILE__, __LINE__, __VA_ARGS__)
 #define is(got, want, ...) \

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tests the resize of completion queues. When the process reports that it has moved to the new
- * entries, the fake kernel overwrites the old ones, so a process that still reads them fails.
+ * entries, the fake kernel overwrites the old entries. So a process that still reads the old
+ * entries fails.
  */
 
 #include <errno.h>
@@ -189,7 +190,7 @@ static void spoil_offset(struct iwt_resize_cq_resp *resp)
 	resp->mmap_offset++;
 }
 
-/* A process that cannot move to the new entries continues with the old ones. */
+/* A process that cannot move to the new entries continues with the old entries. */
 static void test_bad_answers(void)
 {
 	static const struct {

@@ -92,7 +92,10 @@ static bool is_shut_down(void)
 	return !n || errno == ECONNRESET;
 }
 
-/* Does the socket contain exactly @text? The provider must not read the bytes after a frame. */
+/*
+ * Return: true if the socket contains exactly @text. The provider must not read the bytes after a
+ * frame.
+ */
 static bool behind_is(const char *text)
 {
 	char buf[16];

@@ -153,8 +153,8 @@ static void *poster(void *arg)
 }
 
 /*
- * Polls until @total completions have arrived. Return: did each request of each poster complete
- * once, and in order?
+ * Polls until @total completions have arrived. Return: true if each request of each poster has
+ * completed once, and in order.
  */
 static bool collect(struct ibv_cq *cq, uint32_t total)
 {

@@ -56,7 +56,7 @@ static u32 do_step(struct iwt_cm_step step, u32 done)
 {
 	u32 i;
 
-	/* No report follows ULP_CLOSED, and none of the deeds happens twice. */
+	/* No report follows ULP_CLOSED, and no action of the table deeds happens twice. */
 	if (done & ULP_CLOSED)
 		CHECK(!(step.actions & IWT_CMA_UP_MASK));
 	for (i = 0; i < ARRAY_SIZE(deeds); i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Checks the CRC32c of these tests against published values, such as those of RFC 7143 A.4, and
- * against the FPDU vectors, two of which are Figures 5 and 6 of RFC 5044.
+ * Checks the function crc32c() of these tests (crc32c.c) against published values, such as those
+ * of RFC 7143 A.4, and against the FPDU vectors, two of which are Figures 5 and 6 of RFC 5044.
  */
 #include <linux/crc32c.h>
 #include <linux/unaligned.h>

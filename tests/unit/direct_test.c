@@ -21,7 +21,7 @@ static void any_pair(struct iwt_direct_end *x, struct iwt_direct_end *y)
 	memset(y, 0, sizeof(*y));
 	any_octets(x->gid, IWT_GID_LEN);
 	any_octets(y->gid, IWT_GID_LEN);
-	/* often the same GID, or one that differs late */
+	/* often the same GID, or a GID that differs only in the last octet */
 	if (any() % 2)
 		memcpy(y->gid, x->gid, IWT_GID_LEN - any() % 2);
 	memcpy(x->peer_gid, y->gid, IWT_GID_LEN);
@@ -94,7 +94,7 @@ static void test_round_trip(void)
 	tap_end();
 }
 
-/* Each single wrong bit is detected, except in rnr_retry, of which each value is valid. */
+/* Each single wrong bit is detected, except in rnr_retry: each value of rnr_retry is valid. */
 static void test_wrong_bits(void)
 {
 	struct iwt_direct_end x, y, got;

@@ -68,10 +68,10 @@ static void check_pair(struct pair *p)
 	CHECK(p->b.ird <= p->rsp.ird || (p->b.ird == 1 && p->rep.rtr_read));
 	if (!p->a.enhanced)
 		return;
-	/* RFC 6581 9.1: the ORD of an end does not exceed the IRD of the other end, */
+	/* RFC 6581 9.1: the ORD of an end does not exceed the IRD of the other end. */
 	CHECK(p->a.ord <= p->b.ird);
 	CHECK(p->b.ord <= p->a.ird);
-	/* and is not lower than the wishes of both ends allow. */
+	/* The ORD and the IRD are not lower than the wishes of both ends allow. */
 	CHECK(p->a.ord == p->ini.ord || p->a.ord == p->b.ird);
 	CHECK(p->b.ird >= p->ini.ord || p->b.ird >= p->rsp.ird ||
 	      p->b.ird == 0x3ffe);

@@ -49,8 +49,8 @@ static void check_cell(enum iwt_qp_state s, enum iwt_qp_event e)
 		CHECK(step.next == IWT_QP_IDLE || step.next == IWT_QP_ERROR ||
 		      step.next == IWT_QP_GONE);
 	/*
-	 * Only the end of a direct connection leads to GONE; there, the next request that is posted
-	 * must fail.
+	 * Only the end of a direct connection leads to the state GONE. In GONE, the next posted
+	 * request must fail.
 	 */
 	if (enters && step.next == IWT_QP_GONE) {
 		CHECK_EQ(e, IWT_QE_PEER_GONE);

@@ -213,8 +213,8 @@ static struct rdma_counter *core_unbind(struct iwt_qp *q)
 
 /*
  * Destroys a queue pair by the steps of RDMA core and of iwt_destroy_qp(), while the
- * administrator tries to bind the queue pair, after he has skipped @wait opportunities. Return:
- * true if the administrator has not acted, because there were not so many opportunities.
+ * administrator tries to bind the queue pair, after @wait other opportunities. Return: true
+ * if the administrator has not acted, because there were at most @wait opportunities.
  */
 static bool destroy(struct iwt_qp *q, u32 wait)
 {

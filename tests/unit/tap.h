@@ -18,7 +18,7 @@ void tap_begin(const char *fmt, ...);
 /* Sets a description, which is printed with each of the next checks that fails. */
 __printf(1, 2)
 void tap_about(const char *fmt, ...);
-/* Did the check pass? */
+/* Return: true if the check passed. */
 bool tap_check(bool good, const char *file, int line, const char *what);
 bool tap_check_eq(u64 got, u64 want, const char *file, int line,
 		  const char *what);

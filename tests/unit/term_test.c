@@ -78,7 +78,7 @@ static u8 ctrl_of(u32 err, const char *hex, u32 hdr_len, u32 *len)
 #define WRITE_HDR	"c140000000010000000000000000"
 #define ATOMIC_HDR	"414a00000000000000010000000200000000"
 
-/* RFC 5040 4.8: the error and the message that caused it decide which headers are included. */
+/* RFC 5040 4.8: the error, and the message with the error, decide which headers are included. */
 static void test_headers(void)
 {
 	u32 len;

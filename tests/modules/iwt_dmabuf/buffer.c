@@ -24,7 +24,9 @@
 #define MOST		(64 << 20)
 #define MOST_LINEAR	(256 << 10)
 
-/* like MODULE_IMPORT_NS(), whose argument is a string in newer kernels only */
+/*
+ * Like MODULE_IMPORT_NS(DMA_BUF). Newer kernels require a string as the argument of that macro.
+ */
 MODULE_INFO(import_ns, "DMA_BUF");
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
@@ -35,7 +37,7 @@ struct buffer {
 	u8 *mem;
 	size_t size;
 	u32 flags;
-	bool moved;	/* pin() has told of the move; protected by the reservation lock */
+	bool moved;	/* pin() has reported a move; protected by the reservation lock */
 	bool revoked;	/* protected by the reservation lock */
 	atomic_t attached, pinned, mapped, accessed;
 };

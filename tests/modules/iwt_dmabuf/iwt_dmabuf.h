@@ -9,8 +9,8 @@
 /* Properties of a buffer */
 #define IWT_DMABUF_LINEAR	1	/* the buffer is in the kernel's linear mapping */
 #define IWT_DMABUF_NO_VMAP	2	/* importers cannot map the buffer for the CPU */
-#define IWT_DMABUF_IOMEM	4	/* the exporter calls the buffer a device's memory */
-#define IWT_DMABUF_MOVES	8	/* importers must pin it; the first pin moves it */
+#define IWT_DMABUF_IOMEM	4	/* vmap() describes the buffer as memory of a device */
+#define IWT_DMABUF_MOVES	8	/* must be pinned; the first pin reports a move */
 #define IWT_DMABUF_READ_ONLY	16	/* the descriptor is open for reading only */
 #define IWT_DMABUF_BUSY		32	/* begin_cpu_access() fails with -EBUSY */
 
@@ -21,7 +21,8 @@ struct iwt_dmabuf_make {
 };
 
 /*
- * How the importers use a buffer now: the numbers of attachments, pins, mappings and CPU accesses
+ * How the importers use the buffer @fd now. The exporter fills in the numbers of attachments,
+ * pins, mappings and CPU accesses that have not ended.
  */
 struct iwt_dmabuf_use {
 	__u32 fd;
@@ -29,7 +30,7 @@ struct iwt_dmabuf_use {
 	__u32 pinned;
 	__u32 mapped;
 	__u32 accessed;
-	__u32 touched;	/* bytes that have changed since the buffer was revoked, or 0 */
+	__u32 touched;	/* bytes changed since the revocation; 0 if not revoked */
 };
 
 #define IWT_DMABUF_MAKE		_IOWR('w', 0x70, struct iwt_dmabuf_make)

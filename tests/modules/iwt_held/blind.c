@@ -64,15 +64,16 @@ static struct net_device *find_netdev(void)
  * Marks only the data after the headers, which TCP leaves in separate pages, and only packets
  * that arrive through one net device of the caller's network namespace (find_netdev()).
  *
- * Return: 0; -EBUSY if the data for a port are marked already; -ENODEV if there is no such net
- * device; -EOPNOTSUPP if the kernel does not have unreadable memory.
+ * Return: 0; -EBUSY if the data for a port are marked already; -ENODEV if find_netdev() finds
+ * no net device; -EOPNOTSUPP if the kernel does not have unreadable memory.
  */
 int iwt_held_blind(u16 port)
 {
 	if (blinded)
 		return -EBUSY;
 	/*
-	 * in newer kernels a packet handler without a device only gets packets of one namespace
+	 * This handler needs a device: in newer kernels, a packet handler without a device
+	 * receives the packets of one namespace only.
 	 */
 	tap.dev = find_netdev();
 	if (!tap.dev)

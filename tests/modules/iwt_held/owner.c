@@ -173,11 +173,11 @@ static void leave(void)
  * @bounded: act on the next caller that waits for the owner with a time limit, instead of the
  *	next caller of lock_sock()
  *
- * Return: 0, or -errno if the kernel cannot probe that function.
+ * Return: 0, or -errno if the kernel cannot probe lock_sock_nested() or prepare_to_wait().
  */
 int iwt_held_ambush(struct sock *sk, bool bounded)
 {
-	/* with PREEMPT_RT the spinlock may sleep, and a probe must not */
+	/* With PREEMPT_RT taking the socket's spinlock may sleep, and a probe must not sleep. */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		return -EOPNOTSUPP;
 	return lie_in_wait(sk, bounded);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tests rules of the kernel's Documentation/infiniband/core_locking.rst: in which contexts
- * consumers may call verbs, and in which contexts a driver may call completion handlers. Other
- * cases test requests for completion events.
+ * consumers may call verbs, and in which contexts a driver may call completion handlers. The
+ * cases notify(), missed() and moderated() test completion events.
  */
 #include <linux/bottom_half.h>
 #include <linux/delay.h>
@@ -90,7 +90,9 @@ static void on_timer(struct timer_list *timer)
 	struct kt_timer *t = container_of(timer, struct kt_timer, timer);
 	struct kt_end *e = &t->c->c;
 
-	/* the receive is for the other end, the send is from this end */
+	/*
+	 * post_checked() sends a message to the server, which needs a receive for this message.
+	 */
 	if (iwt_kt_recv(&t->c->s, NULL, 0))
 		e->post_err = -EIO;
 	post_checked(e);

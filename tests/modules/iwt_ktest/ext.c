@@ -315,9 +315,9 @@ REFUSED(no_right, RIGHTS & ~IB_ACCESS_REMOTE_ATOMIC, 0, 8,
 REFUSED(short_sink, RIGHTS, 0, 7, IB_WC_LOC_LEN_ERR)
 
 /*
- * A queue pair whose access flags were never set allows all accesses. In this case the server's
- * queue pair gets access flags without IB_ACCESS_REMOTE_ATOMIC, so it must refuse the atomic
- * operation.
+ * A queue pair whose access flags were never set allows all accesses. This function sets access
+ * flags without IB_ACCESS_REMOTE_ATOMIC at the server's queue pair, which then must refuse the
+ * atomic operation.
  */
 static int qp_right_run(struct kt_conn *c, struct kt_mr *m)
 {

@@ -142,9 +142,9 @@ struct kt_end {
  * @c: the end that connects
  * @s: the end that accepts
  * @o: an end with one more rdma_cm_id, in cases that create it
- * @name: 0, or number of the queue pair with which the server accepts, by an rdma_cm_id without
- *	queue pair
- * @named: result of rdma_accept() with @name: 1 for success, or an error
+ * @name: 0, or the queue pair number that the server passes to rdma_accept(), with an rdma_cm_id
+ *	that has no queue pair
+ * @named: result of rdma_accept() with @name: 1 for success, an error, or 0 before the call
  * @shared: the server's end uses a shared receive queue
  * @wants_removal: the case tests the removal of the client's device
  * @removing: the removal has begun, and waits until @dial_late is set

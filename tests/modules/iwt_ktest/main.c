@@ -7,8 +7,8 @@
  *
  *	GROUP MODE FD_A FD_B ADDRESS_A ADDRESS_B
  *
- * GROUP is a name in the table groups, and MODE a name in the table modes, the way in which the
- * consumer reads completions. FD_A and FD_B are the writer's descriptors of two network
+ * GROUP is a name in the table groups. MODE is a name in the table modes: it selects how the
+ * consumer polls its completion queues. FD_A and FD_B are the writer's descriptors of two network
  * namespaces, which have the addresses ADDRESS_A and ADDRESS_B. Afterwards the file
  * "results" contains the results in the Test Anything Protocol (TAP). The groups "named" and
  * "moved" wait until a line is written to the file "go". The lines "begin" and "end" in the file

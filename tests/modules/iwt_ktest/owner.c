@@ -17,8 +17,8 @@ static int works(struct kt_conn *c)
 }
 
 /*
- * The second rdma_cm_id has no queue pair. rdma_connect() of this rdma_cm_id with the number of
- * the first one's queue pair, as a process would do it, must fail.
+ * The second rdma_cm_id has no queue pair. A process can call rdma_connect() with this rdma_cm_id
+ * and the number of the queue pair of the first rdma_cm_id. Such a call must fail.
  */
 static int connect_other(struct kt_conn *c)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An RCU read-side critical section that continues until it is ended. Meanwhile no grace period
- * ends, so a test can find code that waits for a grace period.
+ * An RCU read-side critical section that continues until iwt_kt_read_end(). Meanwhile no grace
+ * period ends, so a test can find code that waits for a grace period.
  */
 #include <linux/errno.h>
 #include <linux/ktime.h>

@@ -5,15 +5,14 @@
  * Some kernels hide an object from netlink ("rdma resource show") only after the driver has
  * destroyed the object, so a dump may still reach the destroyed object. This module replaces
  * destroy_qp(), destroy_cq() and destroy_srq() of one device. After the destruction of a queue,
- * the new functions dump the queue by the functions that netlink calls (shared receive queues
- * only since Linux 6.11, which has these functions for them). The parameter "netdevice" is the
- * name of the net device of the RDMA device, in the network namespace of the process that loads
- * the module.
+ * the new functions dump the queue by the functions that netlink calls. (Kernels before Linux
+ * 6.11 cannot dump shared receive queues.) The parameter "netdevice" is the name of the net
+ * device of the RDMA device, in the network namespace of the process that loads the module.
  *
  * The other parameters are counters: "qps", "cqs" and "srqs" count destroyed objects, "failed"
- * counts dumps that failed. A queue belongs to a process or to a consumer in the kernel;
- * "mistaken" counts raw dumps in which this is different from the state of RDMA core
- * (ib_qp.uobject).
+ * counts dumps that failed. A raw dump contains a flag that is set if a process, not a consumer
+ * in the kernel, owns the queue; "mistaken" counts raw dumps in which this flag contradicts the
+ * member uobject of RDMA core's object (NULL for a consumer in the kernel).
  */
 #include <linux/module.h>
 #include <linux/netdevice.h>

@@ -54,10 +54,11 @@ enum { STAYS, FIN, RST };
  * A peer that implements MPA itself, in a thread of this program. When the peer has received the
  * Request, it sends a signal to the thread @reader, then sends @octets, and then calls @then. The
  * signal handler delays @reader until all bytes have arrived at @reader_fd, or until no byte has
- * arrived for @still milliseconds (if @still is not 0) or for 5 seconds. Then the handler sets
+ * arrived for @still milliseconds (for 5 seconds, if @still is 0). Then the handler sets
  * @going, spins @delay times in a loop, and returns.
  *
- * @how, @turns: for @then: how to end the stream, and how many turns of a loop to wait first
+ * @how: how @then ends the stream
+ * @turns: turns of a delay loop before @then ends the stream
  * @partial: @still is 0, and the handler has returned before all bytes had arrived
  */
 struct peer {

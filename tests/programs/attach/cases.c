@@ -44,8 +44,8 @@ static bool as_set(const struct iwtdv_conn *conn)
 
 /*
  * Both ends use the same link. Therefore they must agree on CRC and on the enhanced startup as
- * the settings of this link require, and report these terms. The depths must follow from those
- * that iwt_connect() and respond() offer; revision 1 has no depths.
+ * the settings of this link require, and report these terms. The depths must follow from the
+ * depths that iwt_connect() and respond() offer; revision 1 has no depths.
  */
 static void judge_terms(const struct responder *r, const struct iwtdv_conn *conn)
 {
@@ -285,8 +285,8 @@ static void *be_rude(void *arg)
 }
 
 /*
- * Whenever the reset arrives, either the attach must fail or the queue pair must notice the
- * reset.
+ * The moment of the reset varies. At each moment, either the attach must fail or the queue pair
+ * must notice the reset.
  */
 static void reset_behind_reply(void)
 {
@@ -349,7 +349,10 @@ static void unread_reports(void)
 	iwt_close_pair(e);
 }
 
-/* Rows MPA-71 and MPA-74: after a reject, both programs can use TCP, and can attach again. */
+/*
+ * Rows MPA-71 and MPA-74 of Documentation/conformance: after a reject, both programs can use TCP,
+ * and can attach again.
+ */
 static void rejected(void)
 {
 	struct responder r = { .reject = true, .pd = "no" };

@@ -249,9 +249,9 @@ static void *race(void *arg)
 static __thread bool keep_open;
 
 /*
- * The library calls this function instead of the one of libc. After a failed startup the library
- * shuts the socket down. If @keep_open is set, the socket stays open, as in a process that
- * attaches sockets without the library.
+ * The library calls this function instead of libc's shutdown(). After a failed startup the
+ * library shuts the socket down. If @keep_open is set, this function does nothing, so the socket
+ * stays open, as in a process that attaches sockets without the library.
  */
 int shutdown(int fd, int how)
 {

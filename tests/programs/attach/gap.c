@@ -89,9 +89,10 @@ static int attach_and_end(struct peer *p, size_t payload, size_t octets)
 }
 
 /*
- * Whenever the reset arrives, either the attach must fail or the queue pair must notice the
- * reset. The interesting moment is the boundary between these two cases. Therefore, if the attach
- * failed, the next reset comes later; if the attach succeeded, the next reset comes earlier.
+ * The moment of the reset varies. At each moment, either the attach must fail or the queue pair
+ * must notice the reset. The interesting moment is the boundary between these two cases.
+ * Therefore, if the attach failed, the next reset comes later; if the attach succeeded, the next
+ * reset comes earlier.
  */
 static void resets(void)
 {

@@ -45,8 +45,8 @@ bool iwt_ctl(const char *word, int fd)
 }
 
 /*
- * Makes @slow a page that is missing: a system call that reads it waits until let_go(). Return:
- * false if the kernel has no userfaultfd.
+ * Makes @slow a page that is missing: a system call that reads the page waits until let_go().
+ * Return: false if the kernel has no userfaultfd.
  */
 static bool make_slow(void)
 {
@@ -88,7 +88,10 @@ static void let_go(pthread_t thread)
 	madvise(slow, PAGE, MADV_DONTNEED);
 }
 
-/* Attaches in both roles must fail with EBUSY, although the owner does not release the socket. */
+/*
+ * Attaches in both roles must fail with EBUSY, although another task owns the socket all the
+ * time.
+ */
 static void refused(int fds[2], const char *who)
 {
 	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";

@@ -16,7 +16,10 @@
 /* One successful round is enough, because a round fails if the machine stops for some seconds. */
 #define ROUNDS	3
 
-/* Return: true if "waylay" has taken the ownership of the socket just before a caller. */
+/*
+ * Return: true if "waylay" has taken the ownership of the socket just before a caller waited for
+ * it.
+ */
 static bool caught(void)
 {
 	int fd = open(IWT_HELD_CTL, O_RDONLY);
@@ -68,7 +71,8 @@ static struct end *lingering(int fds[2])
 }
 
 /*
- * Return: 1 if the round succeeded, 0 if it failed, -1 if iwt_held cannot do this in this kernel.
+ * Return: 1 if the round succeeded, 0 if it failed, -1 if iwt_held does not support "waylay" in
+ * this kernel.
  */
 static int one_round(void)
 {

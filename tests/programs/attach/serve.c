@@ -10,7 +10,7 @@
  *	connect	be the initiator, echo messages, or echo lines after a reject
  *	offer N	as connect, with N bytes of private data
  *	plain N	as offer, without the enhanced startup (RFC 5044 only)
- *	bye	end
+ *	bye	end the server
  *
  * The server prints to standard output: the depths (IRD and ORD) of each Request, and in
  * hexadecimal the private data of each Request, and of each Reply after "offer" and "plain". It

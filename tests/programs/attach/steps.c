@@ -194,7 +194,7 @@ void iwt_peer_end(int fd, int how)
 	close(fd);
 }
 
-/* Waits for the FIN of the other end. Return: false if it does not arrive in time. */
+/* Waits for the FIN of the other end. Return: false if the FIN does not arrive in time. */
 bool iwt_peer_ended(int fd)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };

@@ -15,7 +15,7 @@
 
 #define ROOM	(5 << 18)	/* bytes that fit into the receive buffer */
 #define ALL	(9 << 19)	/* bytes that the peer sends */
-#define MOST	(1 << 19)	/* bytes: more than a part of a run frees, less than a run */
+#define MOST	(1 << 19)	/* bytes: a part of a run frees less, a whole run frees more */
 
 /*
  * Returns a raw socket that receives all TCP segments that arrive in this network namespace,

@@ -2,7 +2,7 @@
 /*
  * iwt_bench: measures a server and a client in one mode per run. Both have the same options,
  * except -s, -c, -I and -i. The program works with any RDMA device. Both ends have the same
- * layout of memory:
+ * layout of memory (offset and contents):
  *
  *	0		the number of messages that the peer has sent; in mode "still", one byte
  *			that the peer writes
@@ -16,7 +16,7 @@
  *
  * An "end" is a Send without data, which follows the last message of a phase. A phase is the
  * warm-up or the measurement. A "credit" is a Send of one byte: the sender has posted rx_depth /
- * 4 receives again, so the peer may send as many messages more.
+ * 4 receives again, so the peer may send rx_depth / 4 more messages.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -80,7 +80,7 @@ struct bench {
 	char *buf;
 	size_t slot;			/* distance between slots, in bytes */
 	unsigned int slots;		/* number of slots of each kind */
-	unsigned int every;		/* one of so many work requests is signalled */
+	unsigned int every;		/* one of @every work requests is signalled */
 	unsigned int rx_depth;
 	uint8_t reads_in;		/* Reads that the peer may have in flight */
 	uint8_t reads_out;		/* Reads that this end may have in flight */
@@ -91,7 +91,9 @@ struct bench {
 	bool posting;			/* pump() posts messages until bench_stop is set */
 };
 
-/* A failure in any function below ends the program. main.c: */
+/* A failure in any function below ends the program. */
+
+/* main.c */
 void bench_wc(const struct ibv_wc *wc);
 
 /* conn.c */

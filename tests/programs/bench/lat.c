@@ -21,9 +21,9 @@ static uint64_t ticks(void) { return bench_now(); }
 #endif
 
 /*
- * What look() has received: @sends is the number of Sends that have arrived and for which
- * wait_send() has not yet returned true; @end is set if the Send without data has arrived, by which
- * the peer ends the measurement.
+ * What look() has received.
+ * @sends: number of Sends that have arrived, without the Sends that wait_send() has reported
+ * @end: the peer's Send without data, which ends the measurement, has arrived
  */
 struct seen {
 	unsigned int sends;
@@ -66,7 +66,7 @@ static void be_patient(uint64_t *until)
 
 /*
  * Waits until the last byte of the slot that the peer writes to is @value. Returns false if the
- * Send without data arrives instead, by which the peer ends the measurement.
+ * peer ends the measurement by a Send without data instead.
  */
 static bool wait_write(struct bench *b, unsigned char value, struct seen *s)
 {

@@ -2,14 +2,14 @@
 /*
  * iwt_bench: reads the options (usage() lists them), and runs the mode that the options select.
  *
- * -m, -o: mode and operation; -S: bytes of a message (65536); -q: number of queue pairs (1), in
- * the mode "conn" of connections at a time; -d: requests under way on each queue pair, at least 4
- * (128, or 1024 divided by the number of queue pairs if there are more than 8; the modes "conn"
- * and "mem" always have 16); -b: messages of a flow in both directions; -r: a shared receive
- * queue; -k: on-demand paging; -e: a flow sleeps instead of polling; -I, -i: measure the idle
- * time of the processors, as the kernel reports it or as iwt_idle counts it in a file; -t, -n:
- * duration in milliseconds (1000), or number of messages; -w: number of messages before the
- * measurement. The default of PORT is 18600.
+ * -m, -o: mode and operation; -S: bytes of a message (65536); -q: number of queue pairs (1), or
+ * in the mode "conn" number of connections at the same time; -d: requests under way on each queue
+ * pair, at least 4 (128, or 1024 divided by the number of queue pairs if there are more than 8;
+ * the modes "conn" and "mem" always have 16); -b: messages of a flow in both directions; -r: a
+ * shared receive queue; -k: on-demand paging; -e: a flow sleeps instead of polling; -I, -i:
+ * measure the idle time of the processors, as the kernel reports it or as iwt_idle counts it in a
+ * file; -t, -n: duration in milliseconds (1000), or number of messages; -w: number of messages
+ * before the measurement. The default of PORT is 18600.
  */
 #include <getopt.h>
 #include <stdio.h>

@@ -28,7 +28,8 @@ static void take(struct bench *b, struct rdma_cm_id *id)
 }
 
 /*
- * Creates a queue pair and connects. Returns false if an earlier connection still uses the port.
+ * Creates a queue pair and connects. Returns false if an earlier connection still uses the source
+ * port.
  */
 static bool ask(struct bench *b, struct rdma_cm_id *id)
 {

@@ -2,7 +2,7 @@
 /*
  * Checks to whom the memory of queues' rings is charged, and for how long. Prints TAP.
  *
- *	iwt_charge DEVICE search STEPS [SEED]	the search that is described below; its user must
+ *	iwt_charge DEVICE search STEPS [SEED]	the search that is described below; the user must
  *						have no other locked memory, no CAP_IPC_LOCK, and
  *						an infinite hard limit of locked memory
  *	iwt_charge DEVICE hold RINGS [UID]	creates RINGS completion queues, maps the ring of
@@ -14,8 +14,8 @@
  * map rings, unmap rings or parts of rings, put a page of a ring into a pipe, destroy queues,
  * fork, and exit or are killed. In the end the contexts are closed. A ring must be charged as
  * long as its queue exists, or any process or pipe refers to a page of the ring. The search
- * measures the charge with RLIMIT_MEMLOCK: it checks with which limit one more queue can just be
- * created.
+ * measures the charge with RLIMIT_MEMLOCK: one more queue can be created with the limit that the
+ * search expects, but not with a lower limit.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -43,8 +43,10 @@
 #define PATIENCE	60
 
 /*
- * State of a ring, as the search expects it. @object: the queue of the ring exists. @at, @piped:
- * for each worker, the address of its mapping, and whether its pipe contains a page of the ring.
+ * State of a ring, as the search expects it.
+ * @object: the queue of the ring exists
+ * @at: for each worker, the address at which the worker has mapped the ring, or NULL
+ * @piped: for each worker, whether the worker's pipe contains a page of the ring
  */
 static struct ring {
 	bool object;
@@ -348,9 +350,9 @@ static void close_ctx(int ctx)
 }
 
 /*
- * Called when all workers have closed the descriptor of context @ctx. A mapping of any ring keeps
- * the context open, and therefore all its queues. If there is no mapping, no queue exists any
- * more.
+ * Called when all workers have closed the descriptor of context @ctx. While any ring of the
+ * context is mapped, the context stays open, and all its queues exist. Without a mapping, no
+ * queue exists any more.
  */
 static void closed(int ctx)
 {

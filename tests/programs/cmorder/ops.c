@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The commands of iwt_cmorder. The program never does two things, because rdma_cm would then use
- * freed memory, with any device. The program does not destroy the rdma_cm_id of a request whose
- * event it has not read, and it does not migrate a listener to another descriptor.
+ * The commands of iwt_cmorder. The program avoids two sequences of commands after which rdma_cm
+ * uses freed memory, with the driver of any device: the program does not destroy the rdma_cm_id
+ * of a request before it has read the event of the request, and does not migrate a listener to
+ * another descriptor.
  */
 #include <errno.h>
 #include <poll.h>
@@ -325,7 +326,8 @@ int reject_it(struct worker *w, struct slot *s)
 
 /*
  * Thread that destroys a queue pair after 3 ms. The destruction ends a pending connect. Without
- * it, a command that waits for the end of the connect would wait until the peer answers.
+ * the destruction, a command that waits for the end of the connect would wait until the peer
+ * answers.
  */
 static void *end_qp(void *arg)
 {

@@ -66,7 +66,10 @@ uint64_t bench_idle(bool wanted)
 	return sum;
 }
 
-/* bench_begin, bench_end - measure the time between them, and the idle time if @idle */
+/*
+ * bench_begin, bench_end - measure the time from bench_begin() to bench_end() and, if @idle is
+ * set, the idle time of the processors
+ */
 void bench_begin(struct bench_result *r, bool idle)
 {
 	r->idle_ns = bench_idle(idle);
@@ -181,7 +184,7 @@ static int64_t free_apart(const char *line)
 	return sscanf(line, " count: %lld", &n) == 1 ? n * sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* Frees the caches that nobody uses, so that they are not counted. */
+/* Frees caches that are not in use, so that their memory is not counted. */
 static void drop_caches(void)
 {
 	FILE *f = fopen("/proc/sys/vm/drop_caches", "w");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Connections of a process to itself, which thus has both ends; and requests of the ends. */
+/*
+ * Connections from a process to itself, so that the process has both ends; and requests on these
+ * connections.
+ */
 #ifndef CM_H
 #define CM_H
 

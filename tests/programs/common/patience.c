@@ -24,8 +24,8 @@ static uint64_t now_ms(void)
 }
 
 /*
- * Reads the clock file until two reads agree, because the writer may be in the middle of an
- * update. Return: false if there is no file, or if the file cannot be read.
+ * Reads the clock file ($IWT_CLOCK) until two reads agree, because the writer may be in the
+ * middle of an update. Return: false if there is no file, or if the file cannot be read.
  */
 static bool read_file(uint64_t *ms)
 {
@@ -49,8 +49,8 @@ static bool read_file(uint64_t *ms)
 }
 
 /*
- * Return: milliseconds that the sum of running_ms() grows. Only one thread at a time may call
- * this.
+ * Return: the milliseconds by which running_ms() grows. Only one thread at a time may call this
+ * function.
  */
 static uint64_t step(void)
 {

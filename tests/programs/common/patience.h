@@ -48,8 +48,8 @@ bool patient(struct patience *p, unsigned int seconds, uint64_t moved);
 void patient_alarm(unsigned int seconds, uint64_t (*moved)(void));
 
 /*
- * Like poll(), but measures @ms by running_ms(). If @ms is less than 1000, the caller waits for
- * an event that must not happen, and poll() measures @ms by the normal clock.
+ * Like poll(), but measures @ms by running_ms(). If @ms is less than 1000, this function
+ * assumes that the caller waits for an event that must not happen, and calls poll() with @ms.
  */
 int patient_poll(struct pollfd *fds, nfds_t n, int ms);
 

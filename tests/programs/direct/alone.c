@@ -6,9 +6,9 @@
 #include "direct.h"
 
 /*
- * Requests of @pairs queue pairs on each link wait for ever for a connection, for a test that kills the
- * process or removes a link. The queue pairs of one link try to connect, those of the other link
- * listen.
+ * On each link, requests of @pairs queue pairs wait for a connection for ever, until a test kills
+ * the process or removes a link. The queue pairs of one link try to connect, the queue pairs of
+ * the other link listen.
  */
 void test_alone(uint32_t pairs)
 {

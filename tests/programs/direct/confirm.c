@@ -39,8 +39,9 @@ static bool squeeze(struct end *x, enum ibv_wr_opcode op, uint64_t wr_id, const 
 }
 
 /*
- * The entries of requests without a signal become free, although no request has a completion.
- * The send queue has DEPTH entries, fewer than the test posts.
+ * The entries of unsignaled requests become free, although these requests have no completions.
+ * The send queue has DEPTH entries, which is less than the number of requests that the test
+ * posts.
  */
 static void unsignaled(void)
 {
@@ -113,7 +114,7 @@ static void lost(bool reset)
 		end_drop(&y);
 }
 
-/* A request without a signal that fails has a completion. */
+/* An unsignaled request that fails has a completion. */
 static void silent_failure(void)
 {
 	struct end x, y;

@@ -7,7 +7,10 @@
 
 #include "direct.h"
 
-/* These attributes mean 0.5 s, but the driver waits at least five seconds. */
+/*
+ * The attributes timeout and retry_cnt result in a limit of 0.5 s, but the driver waits at least
+ * 5 s.
+ */
 static const struct how short_limit = {
 	.timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .min_rnr_timer = 12, .rd_atomic = 4,
 };
@@ -49,7 +52,7 @@ static void operations(struct end *x, struct end *y, const char *way)
 	report(good, "%s: atomic operation", way);
 }
 
-/* Tests that the ends connect in both orders in which they may begin. */
+/* Tests that the ends connect, whichever end begins. */
 void test_basics(void)
 {
 	struct end x, y;
@@ -111,7 +114,7 @@ void test_attributes(void)
 	end_drop(&y);
 }
 
-/* Does the change to RTR fail with the error number @err? */
+/* Checks that the change to RTR fails with the error number @err. */
 static void refused(const char *what, struct end *x, const struct end *y, const struct how *how,
 		    int err)
 {

@@ -15,7 +15,7 @@
 #define RANDOM_DEATHS	32
 #define RANDOM_MS	20
 
-/* What a process has done last when it dies. */
+/* The last step of a process before the process dies */
 enum step { MADE, INIT, RTR, RTS, POSTED, SENT, TALKED, STEPS };
 
 static const char *const step_names[] = {
@@ -24,10 +24,10 @@ static const char *const step_names[] = {
 	[TALKED] = "has sent and received", [STEPS] = "lives for a random time",
 };
 
-/* Work requests of the process that lives. LATER is posted after SEND has completed. */
+/* Work requests of the process that survives. LATER is posted after SEND has completed. */
 enum { RECEIVE, SEND, LATER };
 
-/* The least limit that the driver observes: five seconds. */
+/* The driver waits at least five seconds, although these attributes result in a shorter limit. */
 static const struct how short_limit = {
 	.timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .min_rnr_timer = 12, .rd_atomic = 4,
 };
@@ -36,7 +36,10 @@ struct name {
 	uint32_t qpn, psn;
 };
 
-/* A process that dies after the step @last or after @us, and the queue pair that is its peer. */
+/*
+ * A process that dies after the step @last or after @us microseconds, and the queue pair that is
+ * its peer.
+ */
 struct pair {
 	enum step last;
 	uint32_t us;
@@ -46,7 +49,7 @@ struct pair {
 	struct end end;
 };
 
-/* What to_rtr() and post_op() use of the peer's end. */
+/* A substitute for the peer's end, with the members that to_rtr() and post_op() use. */
 struct stub {
 	struct ibv_qp qp;
 	struct end end;
@@ -94,7 +97,10 @@ static struct ibv_wc completion(struct end *e)
 	}
 }
 
-/* Runs in a process of its own: connects, and dies after the step @last, or after @us. */
+/*
+ * The code of the process that dies: connects, and dies after the step @last or after @us
+ * microseconds.
+ */
 static void live(int fd, enum step last, uint32_t us)
 {
 	const struct itimerval timer = { .it_value.tv_usec = us };
@@ -179,7 +185,7 @@ static void wait_for(struct pair *p, int want, int *status)
 	}
 }
 
-/* What the queue pair of this process has to complete with, after the other process has died. */
+/* Checks the completions of this process's queue pair after the other process has died. */
 static bool completes(struct pair *p)
 {
 	int status[] = { [RECEIVE] = -1, [SEND] = -1, [LATER] = -1 };
@@ -203,7 +209,10 @@ static bool completes(struct pair *p)
 	       (!status[RECEIVE] || status[RECEIVE] == IBV_WC_WR_FLUSH_ERR);
 }
 
-/* The process has died: what happens to its peer, and can the peer connect again? */
+/*
+ * Waits until the process has died. Checks the completions of its peer, and that the peer can
+ * connect again.
+ */
 static void judge(struct pair *p)
 {
 	const char *what = step_names[p->last];

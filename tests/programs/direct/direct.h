@@ -43,8 +43,9 @@ struct end {
 };
 
 /*
- * How a queue pair connects: its attributes, and mistakes: numbers to add to the right number and
- * PSN of the peer, and whether the GID of the peer is changed.
+ * How a queue pair connects: its attributes, and mistakes that a test makes on purpose.
+ * @wrong_qpn, @wrong_psn: values that are added to the queue pair number and the PSN of the peer
+ * @wrong_gid: the GID of the peer is changed
  */
 struct how {
 	uint8_t timeout, retry_cnt, rnr_retry, min_rnr_timer;
@@ -78,7 +79,7 @@ enum ibv_qp_state state_of(struct end *e);
 
 /* Functions that post return 0 or an errno value. */
 int post_recv(struct end *e, uint64_t wr_id);
-/* As post_recv(), but the buffer is shorter than a Send. */
+/* As post_recv(), but the buffer is too short for the message of a Send. */
 int post_short_recv(struct end *e, uint64_t wr_id);
 /* As post_op(), with IBV_SEND_SIGNALED. */
 int post_signaled(struct end *e, enum ibv_wr_opcode op, uint64_t wr_id, const struct end *peer);
@@ -91,13 +92,15 @@ int post_op(struct end *e, enum ibv_wr_opcode op, uint64_t wr_id, const struct e
 int status_of(struct end *e, uint64_t wr_id, unsigned int seconds);
 /* Waits for the next completion. Return: true if it has @wr_id and the status @want. */
 bool ends(struct end *e, uint64_t wr_id, int want);
-/* Does @e have no completion for @ms milliseconds? Consumes a completion. */
+/*
+ * Return: true if @e has no completion for @ms milliseconds. Otherwise consumes one completion.
+ */
 bool quiet(struct end *e, unsigned int ms);
 /* Sends one message in each direction. Return: true if both complete and the data are right. */
 bool talk(struct end *x, struct end *y);
 /* Fills the memory of requests of @e with @seed. */
 void fill_tx(struct end *e, uint8_t seed);
-/* Is the memory of receives of @e full of @seed? */
+/* Return: true if all bytes of the memory of receives of @e are @seed. */
 bool arrived(struct end *e, uint8_t seed);
 
 /* the tests */

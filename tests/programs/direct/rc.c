@@ -30,7 +30,7 @@ static void drop_both(struct end *x, struct end *y)
 	end_drop(y);
 }
 
-/* A Send waits for a receive, and everything behind the Send waits, too. */
+/* A Send waits for a receive, and the requests after the Send wait, too. */
 static void waits(struct end *x, struct end *y, const char *what)
 {
 	bool good;
@@ -83,8 +83,9 @@ static void share(void)
 }
 
 /*
- * One end posts a receive only after its own requests have completed, and the peer has sent to it
- * before: the confirmations of the requests are behind the message that waits.
+ * The peer's Send waits for a receive of this end. This end posts the receive only after its own
+ * requests have completed, although the peer sends the confirmations of these requests after the
+ * Send that waits.
  */
 static void send_first(void)
 {
@@ -214,7 +215,7 @@ void test_limits(void)
 {
 	limit("no retry", 12, 0, 0);
 	limit("short limit", 14, 3, 0);
-	/* 491.52 ms, twice */
+	/* an RNR timer of 491.52 ms (31), and two retries */
 	limit("long limit", 31, 2, 700);
 }
 

@@ -112,7 +112,10 @@ static void lists(void)
 	close_all();
 }
 
-/* Streams end while they wait: in the front, at the end and in the middle of the list. */
+/*
+ * Streams end while they wait: at the front, in the middle and at the end of the list of streams
+ * that wait.
+ */
 static void leave(void)
 {
 	static const int gone[] = { 0, 1, 7, 8, STREAMS - 1 };

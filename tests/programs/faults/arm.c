@@ -6,11 +6,11 @@
  *
  * failslab and fail_page_alloc let every interval-th allocation fail, in the context of any task,
  * softirq or interrupt. The kernel counts these allocations, but no program can read or set the
- * kernel's count. The count begins at 0, and is equal to the interval after a failure. Therefore
- * this program sets the interval to the count plus n, to let the n-th allocation from now on
- * fail. If a step makes fewer than n allocations, this process makes more allocations until one
- * fails; then the count is known again. A file keeps the count from one run of this program to
- * the next.
+ * kernel's count. The count begins at 0, and after a failure it is equal to the interval.
+ * Therefore this program sets the interval to the count plus n, to let the n-th allocation from
+ * now on fail. If a step makes fewer than n allocations, this process makes more allocations
+ * until one fails; then the count is known again. A file keeps the count from one run of this
+ * program to the next.
  *
  * If the kernel can check the stack of an allocation, only allocations with an address of a given
  * range on the stack fail. The kernel does not count the other allocations.
@@ -68,8 +68,8 @@ static void put(int fd, unsigned long value)
 }
 
 /*
- * Returns how many allocations may still fail. Returns 0, too, if open() fails by a lack of
- * memory.
+ * Returns the number of allocations that may still fail (the file "times"). Also returns 0 if
+ * open() fails for lack of memory.
  */
 static unsigned long times(const struct kind *k)
 {

@@ -268,8 +268,8 @@ static int open_both(void)
 }
 
 /*
- * Connects both ends directly, and sends a message. Of the calls for ends[@mine], the @n-th
- * allocation fails.
+ * Connects both ends directly, and sends a message. Of the allocations in the system calls for
+ * ends[@mine], the @n-th fails.
  */
 static int direct(int mine, unsigned int n)
 {

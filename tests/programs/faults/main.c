@@ -10,7 +10,7 @@
  * In both cases the step must leave nothing behind; the kernel's checkers and the gate of the
  * laboratory check this. Afterwards the step must succeed.
  *
- * In the first mode, only allocations fail that this thread makes in the kernel. In the other
+ * In the first mode, only allocations that this thread makes in the kernel fail. In the other
  * modes ("anywhere"), allocations in any context fail while the step runs: in workers, in
  * softirqs, and in the other programs of the machine, which is idle apart from the test. With a
  * STRIDE of s, only every s-th allocation after the first 8 fails; this applies to the modes
@@ -29,7 +29,7 @@
 #include "faults.h"
 
 #define MOST	3000	/* maximum number of allocations of one step */
-#define DENSE	8	/* the first so many allocations of a step fail with any stride */
+#define DENSE	8	/* with any stride, each of the first DENSE allocations of a step fails */
 
 const char *iwt_link, *iwt_netdev, *iwt_address;
 static unsigned int n_tests, n_bad, stride = 1;

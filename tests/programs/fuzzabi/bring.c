@@ -152,7 +152,10 @@ void iwt_judged_end(struct judge *j)
 	     MAP_FIXED | MAP_NORESERVE | MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
 }
 
-/* Reports an error if the kernel has written more than @told bytes of an answer. */
+/*
+ * Reports an error if the kernel has written more than @told bytes of an answer, the room that
+ * the call has announced.
+ */
 static void no_more_than(struct judge *j, const char *name, size_t told)
 {
 	size_t i;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Steps: queue pairs connect without rdma_cm, to a queue pair of the same link or of another one. */
+/*
+ * Steps: queue pairs connect without rdma_cm, to a queue pair of the same link or of another
+ * link.
+ */
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -10,12 +13,12 @@
 
 #define NUMBERS	(1u << 24)	/* of queue pair numbers and PSNs */
 
-/* What one end must know of the connection */
+/* What one end must know: the number of the peer's queue pair, and the PSNs of both ends */
 struct know {
 	uint32_t peer, psn, peer_psn;
 };
 
-/* The GID of an IPv4 address that is @more above the address of the link */
+/* Returns in @gid the GID of an IPv4 address: the address of the link plus @more. */
 static void gid_of(const struct fuzz *f, uint32_t more, uint8_t *gid)
 {
 	uint32_t address = htonl(ntohl(f->w->address.sin_addr.s_addr) + more);
@@ -170,8 +173,8 @@ void iwt_op_direct_pair(struct fuzz *f)
 }
 
 /*
- * Lets a queue pair connect to another one, to itself, or to one that does not exist, and often
- * changes its state again before there is a connection.
+ * Lets a queue pair connect to another queue pair, to itself, or to a queue pair that does not
+ * exist. Often changes the state of the queue pair again before there is a connection.
  */
 void iwt_op_direct(struct fuzz *f)
 {

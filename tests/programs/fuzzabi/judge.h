@@ -13,8 +13,8 @@
 
 /*
  * The regions, each in the middle of a page. MINE and READ_ONLY belong to the protection domain
- * of the queue pairs, OTHERS to another protection domain. READ_ONLY gives no rights to the peer,
- * and no right to write. The rest of JUDGED_BYTES must not change.
+ * of the queue pairs, OTHERS belongs to another protection domain. READ_ONLY gives no rights to
+ * the peer, and no right to write. Memory outside of the region MINE must not change.
  */
 enum { MINE, OTHERS, READ_ONLY, REGIONS };
 #define REGION_AT(n)	(JUDGED + (n) * PAGE + 0x400)
@@ -26,7 +26,7 @@ enum { TX, RX };
 #define JUDGED_WRS	16	/* entries of a queue, except in race.c */
 #define JUDGED_SGES	2
 #define JUDGED_RECV	64	/* bytes of a message */
-#define JUDGED_FEW	4	/* entries of a completion queue that shall overflow */
+#define JUDGED_FEW	4	/* entries of the completion queue, if it has to overflow */
 #define WRONG_ID	0x57074e6	/* wr_id of the wrong request */
 
 struct judged_wqe {
@@ -48,7 +48,7 @@ struct judge {
 	bool quiet;		/* no completion reports the end of the stream */
 	bool keep;		/* the sender's completions are read, but stay in the queue */
 	struct iwt_recv_wqe *recv;	/* the receive that is being posted */
-	uint8_t was[JUDGED_BYTES];	/* contents of the judged memory before the mistake */
+	uint8_t was[JUDGED_BYTES];	/* contents of the memory JUDGED before the mistake */
 };
 
 /* Where a mistake is, and effects that the mistake may have */

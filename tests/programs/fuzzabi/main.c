@@ -19,7 +19,7 @@
  * SECONDS is 20 by default; the program runs for up to 120 seconds more until each necessary call
  * has succeeded. STEPS is the number of steps of a round (2000), which its threads
  * share. With --small the round has no privileges and small limits. Rounds with small limits join
- * the control group DIR.
+ * the control group DIR (a directory).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -37,7 +37,7 @@
 
 #define WORKERS		3
 #define PATIENCE	90	/* seconds until a round that hangs is killed */
-#define LONGER		120	/* at most so many seconds more, until necessary calls succeed */
+#define LONGER		120	/* most seconds after SECONDS, until necessary calls succeed */
 
 static const struct { const char *name, *when; } methods[] = {
 #define X(id, name, when) { name, when },

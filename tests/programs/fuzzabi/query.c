@@ -107,8 +107,8 @@ static void query_mr(struct fuzz *f)
 }
 
 /*
- * Gives advice for a part of a region. The region may be pinned, and the part may exceed the end
- * of the region.
+ * Gives advice for a part of a region. The region need not be registered for on-demand paging,
+ * and the part may exceed the end of the region.
  */
 static void advise_mr(struct fuzz *f)
 {

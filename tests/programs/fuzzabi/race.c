@@ -19,8 +19,11 @@
 #define TRIES	100
 
 /*
- * The byte of an entry that changes: its offset @at and its wrong value. @op, @flags,
- * @inline_len: values of other fields
+ * A byte of an entry that changes.
+ * @recv: the entry is a receive, otherwise a send request
+ * @at: offset of the byte in the entry
+ * @wrong: wrong value of the byte
+ * @op, @flags, @inline_len: values of other fields of a send request
  */
 static const struct field {
 	bool recv;

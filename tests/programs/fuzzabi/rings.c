@@ -177,7 +177,9 @@ static size_t build(struct fuzz *f, const struct obj *qp, uint8_t *to, size_t ro
 }
 
 /*
- * Sets a bit in the ring of a completion queue. Such a bit announces a post without a doorbell.
+ * Sets a bit after the entries in the ring of a completion queue. In the deferred mode
+ * (IWT_RING_DEFERRED) such a bit tells the kernel that a queue pair has posted without a
+ * doorbell.
  */
 static void set_posted(struct fuzz *f)
 {

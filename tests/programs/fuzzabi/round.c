@@ -67,7 +67,7 @@ static void give_up_rights(struct fuzz *f, const char *group)
 	if (setrlimit(RLIMIT_MEMLOCK, &l) || setrlimit(RLIMIT_NOFILE, &n) ||
 	    setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
 		_exit(4);
-	/* setresuid() has cleared this setting */
+	/* setresuid() has cleared the parent-death signal */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 

@@ -295,7 +295,8 @@ void iwt_fuzz(void)
 		pthread_create(&t, NULL, scribble, c);
 		for (i = 0; i < 400; i++) {
 			/*
-			 * do not use the provider: the random values would confuse the provider
+			 * call the kernel without the provider, because the random values would
+			 * confuse the provider
 			 */
 			iwt_doorbell(c);
 			if (i % 4 == 0)

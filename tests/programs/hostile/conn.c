@@ -235,8 +235,8 @@ struct conn *iwt_dial(bool look)
 }
 
 /*
- * Posts work requests by the command POST_SEND of uverbs, which is for devices whose queues are
- * not mapped. Return: 0 or an errno value.
+ * Posts work requests by the command POST_SEND of uverbs, which is meant for devices whose queues
+ * a process cannot map. Return: 0 or an errno value.
  */
 int iwt_post_command(struct conn *c, uint32_t n, uint32_t sges, uint32_t wqe_size)
 {

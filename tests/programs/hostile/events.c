@@ -10,7 +10,10 @@
 
 /* Far more than BOUND events, and more events than fit into a page of the kernel */
 #define EVENTS	2000
-/* A process can get so many events without a system call, or one more (SECURITY.md) */
+/*
+ * The number of unread events that a process can cause without a system call; one more event is
+ * possible (SECURITY.md)
+ */
 #define BOUND	32
 
 /*

@@ -58,9 +58,9 @@ void iwt_forks(void)
 
 /*
  * Runs in a child, which has all descriptors of its parent. The child tries to connect by the
- * parent's descriptor of rdma_cm, but rdma_cm serves only the process that opened a descriptor.
- * Then the child tries to connect the parent's queue pair by a new descriptor. The kernel must
- * refuse both attempts. Return: 0 if the kernel did so.
+ * parent's descriptor of rdma_cm, but rdma_cm accepts commands only from the process that opened
+ * the descriptor. Then the child tries to connect the parent's queue pair by a new descriptor.
+ * The kernel must refuse both attempts. Return: 0 if the kernel did so.
  */
 static int connect_parents(struct conn *c)
 {

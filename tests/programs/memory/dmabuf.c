@@ -217,7 +217,10 @@ static int rereg(struct ibv_mr *mr, int flags, const struct ibv_pd *pd, void *at
 	return 0;
 }
 
-/* A read-only descriptor allows only regions without a right to write. The peer may read them. */
+/*
+ * A read-only descriptor allows only regions without a right to write. The peer may read such
+ * regions.
+ */
 static void test_read_only(struct bench *b)
 {
 	int fd = make(PAGE, IWT_DMABUF_READ_ONLY);

@@ -7,7 +7,7 @@
  *	rereg		ibv_rereg_mr(); FILE: a file that the process may only read
  *	dmabuf		regions of dma-bufs; needs the module iwt_dmabuf
  *	odp		on-demand paging
- *	odpcharge	who is charged for the kernel's objects of regions; the process is in a
+ *	odpcharge	the charge for the kernel's objects of regions; the process is in a
  *			control group for memory, and FILE is memory.stat of this group
  *	odpcost		the cost of on-demand paging; FILE: the directory of the device's counters
  *	odpadvice	ibv_advise_mr() that waits for a page fault
@@ -17,7 +17,7 @@
  *
  *	odpkill		ends objects while a stream waits for pages, again and again
  *	odpstay		prints "# waits" when streams wait for page faults
- *	odpexec		the same, then replaces the process by another program
+ *	odpexec		as odpstay, then replaces the process by another program
  *	odpadvise	prints "# waits" when ibv_advise_mr() waits for a page fault
  *	hold		prints "# holds" when regions are registered
  */

@@ -152,9 +152,9 @@ static bool write_two(struct bench *b, struct conn *c, struct ibv_sge *sge)
 }
 
 /*
- * Return: true if the memory file can be sealed against writing. This fails while there are other
- * references to its pages. TCP releases its references within a moment. If the sealing still
- * fails after 15 seconds, a reference has leaked.
+ * Return: true if the memory file can be sealed against writing. Sealing fails while anything
+ * else refers to pages of the file. TCP releases its references within a moment. If the sealing
+ * still fails after 15 seconds, a reference has leaked.
  */
 static bool sealed(int fd)
 {

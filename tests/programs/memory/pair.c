@@ -39,7 +39,10 @@ void bench_close(struct bench *b)
 	cm_close();
 }
 
-/* Posts a request at the near end. Its local memory is the first @len bytes of b->source. */
+/*
+ * Posts a request at the near end. The request uses the first @len bytes of b->source as local
+ * memory.
+ */
 void bench_post(struct bench *b, enum ibv_wr_opcode op, uint32_t len, uint64_t addr, uint32_t rkey)
 {
 	struct ibv_sge sge = { (uintptr_t)b->source, len, b->source_mr->lkey };
@@ -61,9 +64,9 @@ enum ibv_wc_status bench_reap(struct bench *b)
 }
 
 /*
- * Posts one request as bench_post(), and waits for its effect: a Read of zero bytes after a
- * Write completes when the peer has placed the Write. If the request fails, drops the connection.
- * Return: the status of the request.
+ * Posts one request as bench_post(), and then a Read of zero bytes: when this Read completes, the
+ * peer has placed the data of a Write. If the request fails, drops the connection. Return: the
+ * status of the request.
  */
 enum ibv_wc_status bench_do(struct bench *b, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,
 			    uint32_t rkey)

@@ -279,8 +279,8 @@ void test_rereg_traffic(struct bench *b, uint32_t rounds)
 /* ---- memory that is shared until it is written ---- */
 
 /*
- * Return: true if ibv_rereg_mr() fails in a child process. In the region, the child's memory at
- * the same address would replace the parent's memory.
+ * Return: true if ibv_rereg_mr() fails in a child process. If it succeeded, the region would
+ * contain the child's memory at the same address, instead of the parent's memory.
  */
 static bool child_is_refused(struct ibv_mr *mr)
 {

@@ -117,7 +117,8 @@ static void port_and_tables(void)
 
 /*
  * Shared receive queues and windows can be created if their reported maximum is not zero, and
- * only then. The device has none of the other objects here, and reports zero for them.
+ * only then. The device supports no other type of object that this function tests, and must
+ * report zero as the maximum of each such type.
  */
 static void absent(void)
 {

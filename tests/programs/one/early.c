@@ -4,10 +4,11 @@
  * The number of the new queue pair is easy to guess: it is the previous number plus 1. The kernel
  * must not find a queue pair by its number before the queue pair is complete.
  *
- * In its last step, the driver lets a lookup find the queue pair. In the step before, the driver
- * writes the answer into memory of this process. This program handles the page fault of this
- * memory (userfaultfd(2)), and so delays the creation until it has tried to connect. A server
- * must listen at ADDRESS and PORT. Exits with status 4 if userfaultfd(2) is missing.
+ * In the last step of the creation, the driver makes the queue pair visible to lookups. In the
+ * step before, the driver writes the answer into memory of this process. This program handles the
+ * page fault of this memory (userfaultfd(2)), and ends the page fault only after it has tried to
+ * connect. A server must listen at ADDRESS and PORT. Exits with status 4 if userfaultfd(2) is
+ * missing.
  */
 #include <errno.h>
 #include <fcntl.h>

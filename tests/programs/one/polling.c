@@ -27,7 +27,7 @@
 #define PAUSE_NS	20000
 #define ROUNDS		20
 #define MORE		1500	/* Writes with polling off: 30 ms; a worker's run takes 5 ms */
-#define TEST_MS		20000	/* the rounds wait no longer than this, in all, for a worker */
+#define TEST_MS		20000	/* the longest wait of all rounds together for a worker */
 #define LAST_RUNS	2	/* at the switch to off, one run may be active, and one queued */
 
 struct poster {
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
 		return 2;
 	p.setting = open_file(argv[3], "", O_WRONLY);
 	p.counter = open_file(argv[4], "sqpoll", O_RDONLY);
-	/* without this, the kernel may return values that are 10 ms old */
+	/* without a lifespan of 0, the kernel may return values that are 10 ms old */
 	write_word(open_file(argv[4], "lifespan", O_WRONLY), "0");
 	verbs = cm_open(argv[1], argv[2]);
 	pd = ibv_alloc_pd(verbs);

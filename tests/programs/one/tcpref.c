@@ -6,12 +6,11 @@
  *		[-S BYTES] [-t MS | -n MESSAGES] [-w WARMUP]
  *
  * Client (-c) and server (-s) are started with the same other options. The client writes messages
- * of BYTES (65536) to CONNECTIONS connections (1), and the server reads the messages: for MS
- * milliseconds (1000), or this number of MESSAGES. Before that the client sends WARMUP messages,
- * which are not measured (not with -l).
- * With -D the kernel of the server discards the messages instead, so that the data are copied
- * once, as with RDMA. The client measures until the server has read the last byte of each
- * connection.
+ * of BYTES (65536) to CONNECTIONS connections (1), and the server reads the messages. The
+ * client stops after MS milliseconds (1000) or after MESSAGES messages. Before that the client
+ * sends WARMUP messages, which are not measured (not with -l). With -D the kernel of the server
+ * discards the messages instead, so that the data are copied once, as with RDMA. The client
+ * measures until the server has read the last byte of each connection.
  * -l: the server answers each message, and the client waits for the answer.
  * -m: opens idle connections, and measures how much memory of the kernel they use.
  * -I, -i: measure the idle time of the processors, too, as the kernel reports it (-I), or as
@@ -105,7 +104,7 @@ static ssize_t receive(int fd)
 
 /*
  * The bytes that the server has received since it began to measure, and the result. The server
- * begins to measure when it has received the first -w messages, which warm up the connections.
+ * begins to measure when it has received WARMUP messages, which warm up the connections.
  */
 static struct {
 	uint64_t octets;

@@ -4,7 +4,7 @@
  * ibv_wr_*(), and several threads poll the only completion queue, by ibv_poll_cq() and by
  * ibv_start_poll(). Each request must complete once, and the peer's memory must contain the last
  * value of each posting thread. Then one thread polls while another thread is between
- * ibv_start_poll() and ibv_end_poll(), because the first part of the test rarely does this.
+ * ibv_start_poll() and ibv_end_poll(), which seldom happens in the first part of the test.
  *
  *	iwt_threads ADDRESS [POSTS]
  *

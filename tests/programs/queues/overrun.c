@@ -46,8 +46,8 @@ static void await(struct link *l, struct ibv_cq *cq, struct conn *c, struct erro
 }
 
 /*
- * Sends data over a connection that does not use the overrun queue. Return: have the data arrived
- * unchanged?
+ * Sends data over a connection that does not use the overrun queue. Return: true if the data have
+ * arrived unchanged.
  */
 static bool transfer(struct link *l, struct conn *c, struct ibv_cq *cq, struct ibv_cq *far_cq, uint32_t salt)
 {

@@ -34,7 +34,7 @@ struct side {
 	uint32_t id;
 	pthread_mutex_t lock;		/* guards the fields below, and posting */
 	uint32_t sent, send_done, received;
-	/* [i]: 1 plus the last message number with the remainder i that has completed; 0: none */
+	/* [i]: 1 plus the number n of the last completed message with n % MARKS == i; 0: none */
 	uint32_t send_marks[MARKS], marks[MARKS];
 };
 

@@ -80,9 +80,9 @@ static uint64_t far_at(uint32_t off)
 }
 
 /*
- * Posts an empty Read, and waits for it and for the @n requests before it, whose wr_id are 0 to
- * @n - 1. When the Read is complete, the peer has placed the data of all Writes. Return: have all
- * requests succeeded, in order?
+ * Posts an empty Read, and waits for this Read and for the @n requests before it, whose wr_id are
+ * 0 to @n - 1. When the Read is complete, the peer has placed the data of all Writes. Return:
+ * true if all requests have succeeded, in order.
  */
 static bool done(struct stage *s, int n)
 {

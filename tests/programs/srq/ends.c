@@ -11,7 +11,7 @@
 
 #define FEW	8	/* number of receives; the completion queue of end_cq() is smaller */
 
-/* Waits for the next event. Return: is it an event of this @type? */
+/* Waits for the next event. Return: true if the event is of this @type. */
 static bool told(struct server *s, enum ibv_event_type type)
 {
 	struct pollfd p = { .fd = s->verbs->async_fd, .events = POLLIN };

@@ -480,8 +480,8 @@ static void move_to(struct server *s, struct ibv_srq *srq)
 
 /*
  * According to the producer index, the ring contains 65 receives, but it has only 64 entries. A
- * resize must refuse to copy so many receives, although the new ring has 256 entries. Return: has
- * the resize been refused?
+ * resize must refuse to copy 65 receives, although the new ring has 256 entries. Return: true if
+ * the resize was refused.
  */
 static bool refuse_move(struct ibv_srq *srq, struct iwt_ring_ctl *ring)
 {

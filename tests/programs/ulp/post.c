@@ -212,7 +212,7 @@ static uint64_t now(void)
 
 /*
  * poll [cq=] [n=] [ms=]: wc=ID:STATUS:OPCODE:LENGTH:FLAGS:IMM-OR-STAG:QPN,...
- * Polls until there have been n completions, or until ms are over.
+ * Polls until there have been n completions, or until ms milliseconds have passed.
  */
 static int cmd_poll(void)
 {

@@ -30,8 +30,8 @@ extern struct ulp_conn ulp_conn[ULP_IDS];
 
 /*
  * The arguments KEY=VALUE of the current command. ulp_str() returns a value as text, ulp_num() as
- * a number (@other if there is no such argument), ulp_hex() as *@len bytes. ulp_has(): does the
- * value contain the letter @flag?
+ * a number (@other if there is no such argument), ulp_hex() as *@len bytes. ulp_has() returns
+ * true if the value contains the letter @flag.
  */
 const char *ulp_str(const char *key);
 uint64_t ulp_num(const char *key, uint64_t other);
@@ -46,7 +46,7 @@ void ulp_put(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void ulp_put_hex(const char *key, const void *octets, size_t len);
 int ulp_err(int err, const char *what);
 
-/* Waits up to @ms milliseconds until @fd is readable. Return: is it? */
+/* Waits up to @ms milliseconds until @fd is readable. Return: true if @fd is readable. */
 bool ulp_wait(int fd, uint64_t ms);
 
 struct ulp_conn *ulp_conn_of(uint64_t n);

@@ -111,8 +111,9 @@ static void corrupt(struct iwt_ctx *cx, const struct iwt_plan *p, bool before)
 }
 
 /*
- * If the local device is siw, completions may be in any order, but each may occur only once.
- * Return: the operation that has completed, or NULL if @wc is not one of the due completions
+ * Finds the operation that has completed. With siw as the local device, the test accepts
+ * completions in any order, but each only once. Return: the operation, or NULL if @wc is not one
+ * of the due completions
  */
 static const struct iwt_op *out_of_order(const struct iwt_plan *p, const struct ibv_wc *wc, bool *seen)
 {

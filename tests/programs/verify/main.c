@@ -230,7 +230,7 @@ static void variations(struct iwt_ctx *cx, const struct config *cf, uint32_t fro
 	k.sge = IWT_MAX_PIECES;
 	k.sizes = IWT_SZ_RANDOM;
 	k.flags = IWT_F_SIGNALED | IWT_F_INLINE | IWT_F_SOLICITED;
-	/* siw refuses a fenced read */
+	/* fenced requests are not tested with siw */
 	if (!cx->o.local_siw && !cx->o.peer_siw)
 		k.flags |= IWT_F_FENCE;
 	for (i = 0; i < cx->o.rounds; i++) {
@@ -329,8 +329,8 @@ static bool between_ours(struct iwt_ctx *cx, uint32_t which, uint32_t from_serve
 }
 
 /*
- * Does the result of this case depend on events of siw? Only the events of iw_tcp are tested, but
- * one arm must give one event (IWT_EV_ONCE) with siw, too.
+ * Return: true if the result of this case depends on events of siw. Such cases are left out,
+ * except IWT_EV_ONCE: with siw, too, one arm must give one event.
  */
 static bool event_of_siw(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
 {

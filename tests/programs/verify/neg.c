@@ -94,7 +94,7 @@ static int expect_async(struct iwt_ctx *cx)
 	struct ibv_async_event ev;
 
 	if (cx->o.local_siw)
-		return 0;	/* siw does not report every failure */
+		return 0;	/* not tested with siw */
 	while (patient(&p, cx->o.timeout, 0)) {
 		bool ours;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * iwt_verify: the memory of the test. When the client ends, nothing in the kernel may refer to a
- * page of this memory any more: no region that has pinned the page, and not TCP, which sends
+ * page of this memory any more: neither a region that has pinned the page, nor TCP, which sends
  * pages by reference (zero copy).
  *
- * The memory of the client is a file (memfd): while there are such references, the kernel refuses
- * to seal the file against writing. The memory of the server is anonymous, so that it may consist
- * of large pages.
+ * The memory of the client is a file (memfd): while the kernel refers to a page of the file, it
+ * refuses to seal the file against writing. The memory of the server is anonymous, so that it may
+ * consist of large pages.
  */
 #include <errno.h>
 #include <fcntl.h>

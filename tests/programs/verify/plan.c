@@ -17,9 +17,9 @@ static const uint32_t page_sizes[] = { 4095, 4096, 4097, 8191, 8192, 8193, 12287
 static const uint32_t k64_sizes[] = { 65535, 65536, 65537 };
 
 /*
- * *@len: size @n of a set, in bytes; @n begins at 0. Return: false after the last size. The sets
- * IWT_SZ_MSS and IWT_SZ_JUMBO include the payload of one TCP segment, with an MTU of 1500 and of
- * 9000 bytes.
+ * Stores in *@len the size with the index @n of a set, in bytes. Return: false if @n is too
+ * large. The sets IWT_SZ_MSS and IWT_SZ_JUMBO include the payload of one TCP segment, with an MTU
+ * of 1500 and of 9000 bytes.
  */
 static bool size_of(uint32_t set, uint32_t n, uint32_t *len)
 {
@@ -244,7 +244,9 @@ static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, 
 		loc_sge = sge_rd;
 	if (iwt_is_atomic(op->kind))
 		loc_sge = 1;
-	/* siw may report completions in any order: wait for the completion of the Read itself */
+	/*
+	 * with siw, completions may be in any order: wait for the completion of the Read itself
+	 */
 	if (k->tame && op->kind == IWT_READ)
 		op->flags |= IWT_F_SIGNALED;
 	split(&op->loc, &p->loc_used, len, loc_sge, k->tame, s);

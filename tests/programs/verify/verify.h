@@ -132,7 +132,10 @@ enum iwt_neg_case {
 	IWT_NEG_CASES,
 };
 
-/* The client sends this structure to start a case. Both sides derive all operations from it. */
+/*
+ * The client sends this structure to start a case. Both sides derive all operations of the case
+ * from it.
+ */
 struct iwt_case {
 	uint32_t kind;
 	uint32_t arg;
@@ -156,13 +159,13 @@ struct iwt_opts {
 	const char *addr;
 	int port;
 	uint64_t max_size;
-	int timeout;		/* seconds of one wait; the peer's answer: 3 times this */
+	int timeout;		/* seconds of one wait; 3 times as long for the peer's answer */
 	int rounds;
 	bool peer_siw, local_siw;
 	bool full;
 	bool no_neg, no_events, no_wr, brief;
 	uint32_t ops;
-	bool corrupt;		/* change a byte in each batch of this side: it must fail */
+	bool corrupt;		/* change a byte in each batch of this side, so that it fails */
 	uint32_t seed;
 };
 

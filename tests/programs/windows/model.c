@@ -85,8 +85,8 @@ static void lose(struct bench *b, struct state *s, int pair)
 /*
  * Checks the result of a request. @what: the operation (BIND and so on). @good: the request must
  * succeed. @got: status of its completion. @want: expected status of a failure, 0 for any status.
- * A request that fails must end its own connection, and this connection must have @event. The
- * other connections must still work.
+ * A request that fails must end its own connection, and cause the event @event of that
+ * connection. The other connections must still work.
  */
 static void judge(struct bench *b, struct state *s, int what, int pair, bool good, enum ibv_wc_status got,
 		  enum ibv_wc_status want, int event)
@@ -139,7 +139,7 @@ static bool may_bind(const struct model *m, const struct model *n, int pair)
 		!(n->access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)));
 }
 
-/* Chooses a range for @n, which is in its region in most cases. */
+/* Chooses a range for the window @n. In most cases the range is in the region of the window. */
 static void some_range(struct bench *b, struct model *n)
 {
 	const struct area *a = &areas[n->area];

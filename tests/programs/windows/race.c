@@ -38,7 +38,10 @@ static uint64_t now_ms(void)
 	return t.tv_sec * 1000ULL + t.tv_nsec / 1000000;
 }
 
-/* The thread of the peer: writes and reads with @r->rkey, until it is 0 or a request fails. */
+/*
+ * The thread of the peer: writes and reads with the key r->rkey, until the key is 0 or a request
+ * fails.
+ */
 static void *fire(void *arg)
 {
 	struct race *r = arg;

@@ -94,7 +94,7 @@ static void try_rule(struct bench *b, const struct rule *r, struct ibv_mr **mr)
 	report(good, "%s", what);
 }
 
-/* Posts a request that must fail with the status @want. Return: has it failed in this way? */
+/* Posts a request. Return: true if the request has failed with the status @want. */
 static bool fails(struct bench *b, int i, struct ibv_send_wr *wr, enum ibv_wc_status want)
 {
 	enum ibv_wc_status status = far_do(b, i, wr);
@@ -273,8 +273,8 @@ static void test_order(struct bench *b, struct ibv_mr *mr)
 }
 
 /*
- * A window of type 2 stays bound when its connection ends, but the reset of its queue pair
- * unbinds the window.
+ * A window of type 2 stays bound when the connection of its queue pair ends. But a reset of the
+ * queue pair unbinds the window.
  */
 static void test_reset(struct bench *b, struct ibv_mr *mr)
 {
