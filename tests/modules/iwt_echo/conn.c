@@ -84,7 +84,9 @@ static void post_recv(struct slot *s)
 		end(s->conn);
 }
 
-/* The message must not change bytes behind its end. (A kernel warning fails the test.) */
+/*
+ * A message must not change bytes after its end. The kernel warning (WARN) makes the test fail.
+ */
 static void check_behind(const struct slot *s, u32 len)
 {
 	WARN(memchr_inv(s->buf + len, FILL, ECHO_ROOM - len),
@@ -217,7 +219,10 @@ static int make_qp(struct conn *c)
 	return rdma_create_qp(c->id, c->pd, &attr);
 }
 
-/* The caller has destroyed the queue pair before, if there was one. */
+/*
+ * Frees everything except the rdma_cm_id. The caller has destroyed the queue pair, if there was
+ * one.
+ */
 static void free_conn(struct conn *c)
 {
 	int i;
@@ -255,7 +260,7 @@ static void do_end(struct work_struct *work)
  * @id: rdma_cm_id of the connection
  * @ev: event
  *
- * Return: 0.
+ * Ends the connection, unless the event is ESTABLISHED or TIMEWAIT_EXIT. Return: 0.
  */
 int iwt_echo_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {

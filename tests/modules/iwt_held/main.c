@@ -17,7 +17,7 @@
  *	connect		a connect() to no address (AF_UNSPEC) continues
  *	reconnect	a connect() to the address of the peer continues
  *	half		a shutdown() of the sending direction continues
- *	blind PORT	data that arrive for this port, through the net device of the writer's
+ *	blind PORT	data that arrive for this port, through a net device of the writer's
  *			namespace, are marked as memory that the CPU cannot read
  *	end		ends everything that earlier lines began
  *

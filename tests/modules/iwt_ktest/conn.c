@@ -89,9 +89,7 @@ static int make_srq(struct kt_end *e)
 
 	if (!e->conn->shared || e != &e->conn->s)
 		return 0;
-	/*
-	 * the protection domain of a shared receive queue may differ from that of the queue pair
-	 */
+	/* a shared receive queue and its queue pair may have different protection domains */
 	srq = ib_create_srq(e->other_pd, &attr);
 	if (IS_ERR(srq))
 		return PTR_ERR(srq);
@@ -128,7 +126,7 @@ static int make_qp(struct kt_end *e)
  * iwt_kt_make_end() - create all objects of an end whose rdma_cm_id has a device
  * @e: end
  *
- * Return: 0 or a negative error.
+ * May sleep. Return: 0 or a negative error; iwt_kt_close() frees the objects in both cases.
  */
 int iwt_kt_make_end(struct kt_end *e)
 {
@@ -281,7 +279,7 @@ static int on_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
  * @c: connection
  * @flag: flag that the event sets
  *
- * Return: 0 or a negative error.
+ * May sleep. Return: 0, -ETIMEDOUT after KT_PATIENCE, or the error of an event.
  */
 int iwt_kt_wait_flag(struct kt_conn *c, const bool *flag)
 {
@@ -338,9 +336,9 @@ static int resolve(struct kt_conn *c, struct kt_end *e, int side)
 /**
  * iwt_kt_resolve_other() - create another rdma_cm_id and resolve the connection's destination
  * @c: connection; its end @o gets the rdma_cm_id, but no other objects
- * @side: 0 for the client's device, 1 for the server's
+ * @side: 0 for the client's device, 1 for the server's device
  *
- * Return: 0 or a negative error.
+ * May sleep. Return: 0 or a negative error.
  */
 int iwt_kt_resolve_other(struct kt_conn *c, int side)
 {
@@ -351,7 +349,7 @@ int iwt_kt_resolve_other(struct kt_conn *c, int side)
  * iwt_kt_establish() - connect a connection that iwt_kt_open() left idle
  * @c: connection
  *
- * Return: 0 or a negative error.
+ * May sleep. Return: 0 or a negative error; -EBADMSG: the private data were wrong.
  */
 int iwt_kt_establish(struct kt_conn *c)
 {

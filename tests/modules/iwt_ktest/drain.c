@@ -185,7 +185,10 @@ static int outstanding_server(struct kt_conn *c)
 	return outstanding_on(&c->s);
 }
 
-/* Posts sends, and replaces the completed receives, until the connection ends. */
+/*
+ * Posts sends, and replaces the completed receives, until the connection ends or e->post_err is
+ * set.
+ */
 static void do_traffic(struct kt_end *e)
 {
 	struct ib_sge sge = iwt_kt_sge(e, 0, BIG);

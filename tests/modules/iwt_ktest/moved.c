@@ -9,8 +9,8 @@
  * iwt_kt_removal() - delay the removal of the client's device while the case connects
  * @c: connection
  *
- * Called for the event DEVICE_REMOVAL of the client's rdma_cm_id. rdma_cm removes the other
- * rdma_cm_id of the same device only after this function returns.
+ * Called for the event DEVICE_REMOVAL of the client's rdma_cm_id. rdma_cm reports the removal
+ * to the other rdma_cm_id of the same device only after this function returns.
  */
 void iwt_kt_removal(struct kt_conn *c)
 {

@@ -261,7 +261,7 @@ int shutdown(int fd, int how)
 struct returner {
 	struct end *end;
 	int fd;
-	int other;	/* the first errno other than EPROTO and EBUSY, or -1 for a success */
+	int other;	/* first errno other than EPROTO and EBUSY; -1: a success; 0: none */
 };
 
 /*

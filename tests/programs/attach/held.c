@@ -229,7 +229,8 @@ void iwt_held(void)
 
 /*
  * Makes a connection, lets iwt_held own its socket (@how is "hold" or "ambush"), and waits until
- * the connection ends, because the caller of the program removes the link.
+ * the connection ends, because a script removes the link meanwhile. Return: exit status, 4 if
+ * iwt_held refuses @how.
  */
 int iwt_owned(const char *how)
 {

@@ -95,7 +95,7 @@ static int one_round(void)
 	return ret;
 }
 
-/* The caller of this program checks in the kernel's trace how the endpoints end. */
+/* A script checks in the kernel's trace how the endpoints end. */
 void iwt_linger(void)
 {
 	int i, ret = 0, good = 0;

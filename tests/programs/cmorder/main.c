@@ -25,7 +25,7 @@
 #include "results.h"
 
 #define STEPS	400	/* steps of a worker in a round */
-#define PATIENCE 60	/* the program gives up after SECONDS + PATIENCE without a new order */
+#define PATIENCE 60	/* seconds; gives up after SECONDS + PATIENCE without a new order */
 
 uint32_t draw(uint64_t *seed, uint32_t below)
 {

@@ -59,7 +59,7 @@ static void unsignaled(void)
 	drop(&x, &y);
 }
 
-/* Requests behind a Send that waits complete neither before the Send nor without it. */
+/* Requests after a Send that waits for a receive must not complete before this Send. */
 static void order(void)
 {
 	static const enum ibv_wr_opcode ops[] = {
@@ -128,7 +128,10 @@ static void silent_failure(void)
 	end_drop(&x);
 }
 
-/* An error of this end is the error of one request: earlier requests complete. */
+/*
+ * An error of this end makes one request fail: earlier requests complete, later requests are
+ * flushed.
+ */
 static void own_error(void)
 {
 	struct side side = a;

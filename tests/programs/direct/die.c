@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A process dies at each step of its connection, and at random times. */
+/* Processes die, each after a different step of its connection, or at a random time. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -83,9 +83,9 @@ static void share(void)
 }
 
 /*
- * The peer's Send waits for a receive of this end. This end posts the receive only after its own
- * requests have completed, although the peer sends the confirmations of these requests after the
- * Send that waits.
+ * The peer's Send waits for a receive of this end. Meanwhile Sends of this end must complete,
+ * although the peer sends their confirmations after the Send that waits. A Read of this end waits
+ * until the receive is posted.
  */
 static void send_first(void)
 {
@@ -115,8 +115,9 @@ static void send_first(void)
 }
 
 /*
- * Several Sends of the peer wait, one after the other. Between two receives a request of this end
- * completes: its confirmation is behind all Sends that still wait.
+ * Several Sends of the peer wait, one after the other. Between two receives of this end, a Send
+ * of this end must complete, although the peer sends the confirmation after all Sends that still
+ * wait.
  */
 static void several_wait(void)
 {
@@ -140,7 +141,7 @@ static void several_wait(void)
 		good += ends(&x, 20 + i, IBV_WC_SUCCESS);
 	}
 	report(good == 2 * n, "several Sends wait: requests complete between the receives");
-	/* receives and Sends of the peer: a confirmation may be for several Sends */
+	/* the peer's receives and Sends complete; one confirmation may complete several Sends */
 	for (i = 0; i < 2 * n; i++) {
 		reap(y.cq, &wc, 1);
 		good += wc.status == IBV_WC_SUCCESS;

@@ -74,7 +74,7 @@ static void post_list(int n)
 		die("the queue is full");
 }
 
-/* Waits for the completions of the Sends of @n streams, which need not be the first ones. */
+/* Return: true if the Sends of exactly @n streams complete, whichever streams they are. */
 static bool any_complete(int n)
 {
 	struct patience p = {};

@@ -235,7 +235,10 @@ static void requested(void)
 		iwt_die("no request");
 }
 
-/* Waits until both ends are established. No allocation fails meanwhile. */
+/*
+ * Waits until both ends are established. The caller has called iwt_pause(), so no allocation
+ * fails.
+ */
 static int established(void)
 {
 	if (awaited(RDMA_CM_EVENT_ESTABLISHED))
@@ -246,7 +249,7 @@ static int established(void)
 	return 0;
 }
 
-/* Connects; the @n-th allocation of the active end fails. */
+/* Connects. The @n-th allocation in rdma_connect() fails. */
 int iwt_connect(unsigned int n)
 {
 	struct rdma_conn_param p = param();

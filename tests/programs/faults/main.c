@@ -53,7 +53,7 @@ struct step {
 	unsigned int modes;		/* bits: CALLER, SLABS, PAGES */
 	bool stay;			/* the following steps use the result of this step */
 	bool needed;			/* other steps need this step */
-	bool many;			/* many allocations, few of them in the driver */
+	bool many;			/* STRIDE applies to this step in the first mode, too */
 	unsigned int (*first)(void);	/* number of the first allocation to fail; NULL: 1 */
 	unsigned int (*most)(void);	/* number of the last allocation; NULL: MOST */
 	void (*before)(void);		/* called before the attempts; no allocation fails */
@@ -145,8 +145,8 @@ static const struct step steps[] = {
 };
 
 /*
- * Makes one attempt in which the @n-th allocation fails. Sets @failed to false if there were
- * fewer allocations. Return: the result of the step.
+ * Makes one attempt in which the @n-th allocation fails. Sets *@failed to false if the
+ * step made fewer allocations, so that none failed. Return: the result of the step.
  */
 static int attempt(const struct step *s, unsigned int n, bool *failed)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Creates and ends the connection of a judge (judge.h). Other steps do not use its objects. */
+/*
+ * Creates and ends the connection of a judge (judge.h). Other steps do not use the judge's
+ * objects.
+ */
 #include <string.h>
 #include <sys/mman.h>
 

@@ -2,11 +2,11 @@
 /*
  * iwt_patient [-m FILE] SECONDS COMMAND...: runs COMMAND, and ends it with status 124 if it makes
  * no progress for SECONDS (0: never). Otherwise the exit status is the status of COMMAND, or 128
- * plus the number of the signal that ended COMMAND. A command makes progress when its output
- * grows (if the output is a regular file). Only the time in which this machine runs counts.
- * Before iwt_patient ends COMMAND, it runs $IWT_LOOK in a shell. COMMAND has a process group of
- * its own: the whole group receives SIGTERM, and SIGKILL if COMMAND has not ended five seconds
- * later.
+ * plus the number of the signal that ended COMMAND, or 125 for wrong arguments. A command makes
+ * progress when its output grows (if the output is a regular file). Only the time in which this
+ * machine runs counts. Before iwt_patient ends COMMAND, it runs $IWT_LOOK in a shell. COMMAND has
+ * a process group of its own: the whole group receives SIGTERM, and SIGKILL if COMMAND has not
+ * ended five seconds later.
  * -m: COMMAND makes progress also when FILE grows. The processes of COMMAND read the name of FILE
  * from IWT_MOVED, and append to FILE when they make progress: lib/ktap.sh appends a line for each
  * result, and another iwt_patient appends a line when the output of its command grows.

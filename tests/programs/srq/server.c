@@ -346,7 +346,10 @@ void wait_for(struct server *s, bool (*is)(struct server *s), const char *what)
 {
 	struct patience p = {};
 
-	/* no time limit until the client connects: only the test script knows when it starts the client */
+	/*
+	 * no time limit until the client connects: only the test script knows when the client
+	 * starts
+	 */
 	while (s->serial == 0 && !s->wrong[0])
 		look(s);
 	do

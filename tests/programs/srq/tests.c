@@ -165,8 +165,8 @@ static void pause_posters(struct server *s, bool on)
 
 /*
  * Return: the number of posted receives that no ordered message needs. A posting thread increases
- * @posted a moment after it has posted, when some of the receives may have completed already: the
- * difference may be negative.
+ * s->posted a moment after it has posted. Some of these receives may have completed already, so
+ * s->posted may be less than s->completed.
  */
 static uint32_t spare(struct server *s)
 {
