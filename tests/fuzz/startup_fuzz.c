@@ -15,7 +15,7 @@ static bool same(const struct iwt_mpa_frame *a, const struct iwt_mpa_frame *b)
 	       a->pd_len == b->pd_len && a->pd_off == b->pd_off;
 }
 
-/* A frame that was read, written again and read again must be the same. */
+/* A frame that is read, written and read again must not change. */
 static void check_again(const u8 *buf, const struct iwt_mpa_frame *f, u8 max)
 {
 	struct iwt_mpa_frame again;

@@ -71,7 +71,7 @@ static void linger(uint32_t cons)
 
 /*
  * The fake kernel: consumes requests of the send ring and completes them, until it has completed
- * as many requests as @arg says.
+ * @arg requests.
  */
 static void *kernel(void *arg)
 {

@@ -222,7 +222,7 @@ static void test_answer_rtr(void)
 		CHECK_EQ(rep.rtr_read, bits & 1 || !bits);
 		CHECK_EQ(rep.rtr_send, bits == 4);
 	}
-	/* The RTR Read needs an IRD of 1 even if the Request asks for no Reads. */
+	/* The RTR Read needs an IRD of 1 even if the ORD of the Request is 0. */
 	t = answer(4, 0, false, false, true, &rep);
 	CHECK_EQ(t.ird, 1);
 	CHECK_EQ(rep.ird, 1);

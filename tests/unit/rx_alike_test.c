@@ -37,7 +37,7 @@ u32 counted_alike(const struct iwt_cursor *at, u32 avail, u32 most, const struct
 struct world {
 	enum kind kind;
 	u32 size;	/* payload of each segment */
-	u32 room;	/* bytes that may be placed in all */
+	u32 room;	/* total number of bytes that may be placed */
 	u32 first;	/* message offset of the first byte of a Send */
 	struct iwt_stream st;
 	struct iwt_mr mr;

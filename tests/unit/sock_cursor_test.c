@@ -52,7 +52,7 @@ static void test_gap(void)
 
 static const u8 aside[5] = { 1, 2, 3, 4, 5 };
 
-/* A walk over bytes that were set aside, and then over a buffer of random shape */
+/* A walk over bytes in memory of the driver (set aside), and then over a random buffer */
 static void walk_aside(void)
 {
 	struct iwt_sock_cursor cur, again;

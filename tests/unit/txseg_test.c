@@ -136,7 +136,7 @@ static void test_vectors(void)
 	static const struct iwt_rdmap_read read = {
 		0xaabbccdd, 0x20, 100, 0x55667788, 0x300,
 	};
-	/* The compare fields of a FetchAdd do not come from the caller. */
+	/* A FetchAdd is written without the compare fields of the caller. */
 	static const struct iwt_atomic add = {
 		.op = IWT_AOP_FETCH_ADD, .id = 7, .stag = 0x55667788,
 		.to = 0x300, .data = 1, .compare = 99, .compare_mask = 99,

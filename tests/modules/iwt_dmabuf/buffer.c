@@ -2,8 +2,8 @@
 /*
  * Exports memory as dma-bufs. The exporter counts the attachments, pins, mappings and accesses of
  * the importers. Real exporters may move or revoke buffers at any time. So the first pin of a
- * buffer with IWT_DMABUF_MOVES tells the importers that the buffer moves (its memory stays the
- * same), and a test can revoke a buffer.
+ * buffer with IWT_DMABUF_MOVES reports to the importers that the buffer moves (although its
+ * memory does not move), and a test can revoke a buffer.
  */
 #include "buffer.h"
 
@@ -57,7 +57,7 @@ static void detach(struct dma_buf *buf, struct dma_buf_attachment *a)
 	atomic_dec(&b->attached);
 }
 
-/* Called with the reservation locked. The first pin tells the importers that the buffer moves. */
+/* Called with the reservation locked. The first pin reports a move to the importers. */
 static int pin(struct dma_buf_attachment *a)
 {
 	struct buffer *b = a->dmabuf->priv;

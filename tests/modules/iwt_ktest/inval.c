@@ -233,7 +233,10 @@ static int bad_list(struct kt_conn *c)
 	return iwt_kt_expect(&c->s, KT_RECV, 0, 0, IB_WC_SUCCESS, IB_WC_RECV);
 }
 
-/* A full queue refuses requests, and accepts requests again after the old ones have completed. */
+/*
+ * A full queue refuses requests. After earlier requests have completed, the queue accepts
+ * requests again.
+ */
 static int full(struct kt_conn *c)
 {
 	struct ib_sge src = iwt_kt_sge(&c->c, 0, KT_BUF);

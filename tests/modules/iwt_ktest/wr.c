@@ -329,8 +329,8 @@ int iwt_kt_in_order(struct kt_end *e)
 }
 
 /*
- * Checks that the requests from @from to @to - 1 were flushed, and were the last ones to
- * complete.
+ * Checks that the requests from @from to @to - 1 were flushed, in order, and that no request of
+ * the queue completed after them.
  */
 int iwt_kt_flushed(struct kt_end *e, enum kt_queue q, u32 from, u32 to)
 {

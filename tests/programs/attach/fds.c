@@ -145,7 +145,7 @@ static void stamped(void)
 	bool good[2];
 	int fds[2];
 
-	/* small segments: TCP sends most segments of a message later, in its own context */
+	/* small segments: TCP sends most segments of a message later, in a softirq */
 	iwt_mss_pair(iwt_ip, 536, fds);
 	iwt_is(want_stamps(fds[0]) | want_stamps(fds[1]), 0,
 	       "both sockets request timestamps of TCP");

@@ -2,7 +2,8 @@
 /*
  * Gives the device much work at once: megabytes that wait in the socket before the attach, and
  * deep queues to flush. The driver must do the work in steps, and must do older work first. The
- * peer is a thread of this program that implements MPA, because another peer would be too slow.
+ * peer is a thread of this program that implements MPA, because the Python peer (tests/peer)
+ * would be too slow.
  */
 #include <arpa/inet.h>
 #include <endian.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Checks to whom the memory of queues' rings is charged, and for how long. Prints TAP.
+ * Checks that the memory of queues' rings is charged to the right user, and for how long. Prints
+ * TAP.
  *
  *	iwt_charge DEVICE search STEPS [SEED]	the search that is described below; the user must
  *						have no other locked memory, no CAP_IPC_LOCK, and

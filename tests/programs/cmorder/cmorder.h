@@ -52,7 +52,7 @@ enum kind {
 	ACCEPTED, CONNECTED, OVER,
 };
 
-/* An rdma_cm_id of a worker. @file: index of its descriptor in @fd of the worker */
+/* An rdma_cm_id of a worker. @file: index of its descriptor in the worker's member @fd */
 struct slot {
 	enum kind kind;
 	uint32_t id;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Functions that iwt_bench and iwt_tcpref share: clocks, the timer, quantiles, the address and
- * the line with the result. So the figures of both programs mean the same. Any failure ends the
+ * the line with the result. So the figures of both programs can be compared. Any failure ends the
  * program with a message that begins with the program's name.
  */
 #ifndef BENCH_BASE_H

@@ -83,7 +83,7 @@ static void order(void)
 	for (i = 0; i < n - 2; i++)
 		good += ends(&x, i, IBV_WC_SUCCESS);
 	report(good == n - 2, "order: with the receive, requests complete in order");
-	/* the Write before the second Send is placed, but its confirmation is behind the Send */
+	/* the Write before the second Send is placed; its confirmation follows this Send */
 	report(quiet(&x, 100), "order: the second Send waits");
 	if (post_recv(&y, 61))
 		die("post_recv");
@@ -159,7 +159,7 @@ static void refusals(void)
 	struct side side = b;
 	struct end x, y, wrong;
 
-	/* the second of two Writes to the same key goes too far */
+	/* the second of two Writes to the same key exceeds the region */
 	pair(&x, &y, true);
 	wrong = y;
 	wrong.side = &side;

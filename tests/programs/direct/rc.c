@@ -64,7 +64,7 @@ static void share(void)
 			die("post");
 	}
 	report(quiet(&x[0], 300), "a shared queue: the streams wait");
-	/* two streams end while they wait: the others must get all receives */
+	/* two streams end while they wait: the other streams must get all receives */
 	for (i = 0; i < 2; i++)
 		drop_both(&x[i], &y[i]);
 	for (i = 2; i < STREAMS; i++)

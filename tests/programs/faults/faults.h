@@ -13,7 +13,10 @@ enum iwt_where {
 	IWT_PAGES,	/* allocations of pages in any context */
 };
 
-/* Result of a step that did something wrong. Other results: 0, or -1 with an error in errno. */
+/*
+ * Result of a step that has shown a fault of the kernel. Other results: 0 for success, or -1 with
+ * an error in errno.
+ */
 #define IWT_WRONG	1
 
 extern const char *iwt_link, *iwt_netdev, *iwt_address;

@@ -135,7 +135,9 @@ static int submit(struct fuzz *f, int fd, struct call *c)
 	int err;
 
 	memcpy((void *)(uintptr_t)at, c, len);
-	/* sometimes the request is in memory that may be unmapped, or the ioctl is another one */
+	/*
+	 * sometimes the request is in memory that may be unmapped, or its ioctl number is wrong
+	 */
 	if (f->hot && iwt_chance(f, 1))
 		err = ioctl(fd, request, iwt_pointer(f)) ? errno : 0;
 	else if (f->hot && iwt_chance(f, 1))

@@ -20,7 +20,7 @@
 static const char *counters;
 
 /*
- * Waits, and then reads a counter. RDMA core asks the driver again only after some milliseconds.
+ * Waits, and then reads a counter. RDMA core gets a new value from the driver only after some ms.
  */
 static long counted(const char *name)
 {

@@ -32,7 +32,7 @@
 
 #define TICK	100	/* milliseconds */
 #define MOST	1024	/* processors */
-#define GRACE	5	/* seconds between the two signals */
+#define GRACE	5	/* seconds between SIGTERM and SIGKILL */
 
 /* ---- the clock ---- */
 

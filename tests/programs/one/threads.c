@@ -130,7 +130,8 @@ static int post(struct conn *c, bool extended, uint64_t wr_id, uint64_t addr, ui
 
 /*
  * Posts Writes to each queue pair in turn. A Write stores its number plus 1 in the peer's memory,
- * in a word of this thread. So this word contains the number of the last post plus 1 at the end.
+ * in a word that only this thread writes. So this word contains the number of the last post plus
+ * 1 at the end.
  */
 static void *poster(void *arg)
 {

@@ -21,8 +21,8 @@ struct errors {
 };
 
 /*
- * Reads asynchronous events until there has been an error event of the completion queue and one
- * of its queue pair, @c->near. @e: numbers of these events and of unexpected events
+ * Reads asynchronous events until an error event of the completion queue and an error event
+ * of the queue pair @c->near have been read. @e: numbers of these events and of unexpected events
  */
 static void await(struct link *l, struct ibv_cq *cq, struct conn *c, struct errors *e)
 {

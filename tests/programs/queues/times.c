@@ -62,7 +62,7 @@ static void try_clocks(struct link *l, struct conn *c, struct ibv_cq_ex *cq, str
 			order_bad++;
 		ibv_end_poll(cq);
 		raw_bad += ts < raw_before || ts > raw(l);
-		/* this is reliable, because nobody sets the wall clock during the test */
+		/* this check is reliable, because nothing sets the wall clock during the test */
 		wall_bad += ns < wall_before || ns > wallclock();
 		order_bad += ts < last;
 		last = ts;

@@ -277,7 +277,7 @@ static void some_come(uint32_t n)
 	}
 }
 
-/* Resizes the queue again and again, but never below the maximum number of its completions. */
+/* Resizes the queue again and again. All completions in flight always fit into the queue. */
 static void resize_often(struct link *l, uint32_t resizes)
 {
 	uint32_t all = CONNS * 2 * DEPTH, i;
