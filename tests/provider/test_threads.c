@@ -21,7 +21,7 @@
 #define POSTERS		2
 #define POSTS		20000
 #define POLLERS		3
-#define PATIENCE	20	/* seconds after which the kernel counts as asleep for ever */
+#define PATIENCE	20	/* seconds; then the test assumes that the kernel never wakes */
 
 static struct ibv_qp *qp;
 static sem_t doorbell;

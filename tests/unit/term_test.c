@@ -130,7 +130,7 @@ static void test_peers(void)
 	CHECK(!t.has_len && !t.has_ddp && !t.has_rdmap);
 	t = parse("02020000");
 	CHECK_EQ(t.err, IWT_ERR(0, 2, 2));
-	/* MPA errors under error type 3 */
+	/* an MPA error with error type 3, and with the right error type 0 */
 	CHECK_EQ(parse("23020000").err, IWT_ERR_MPA_CRC);
 	CHECK_EQ(parse("20020000").err, IWT_ERR_MPA_CRC);
 	/* zeros instead of absent headers */
@@ -140,11 +140,11 @@ static void test_peers(void)
 	t = parse("12051fff");
 	CHECK_EQ(t.err, IWT_ERR_UNT_LONG);
 	CHECK(!t.has_len && !t.has_ddp && !t.has_rdmap);
-	/* D without M */
+	/* the flag D without the flag M */
 	t = parse("1100400000ff" WRITE_HDR);
 	CHECK(!t.has_len && t.has_ddp);
 	CHECK_EQ(t.seg_len, 0);
-	/* R with a tagged header, R without D */
+	/* the flag R with a tagged header; the flag R without the flag D */
 	t = parse("0102e0000016" WRITE_HDR "00000000000000000000000000000000"
 		  "000000000000000000000000");
 	CHECK(t.has_len && t.has_ddp && !t.has_rdmap);

@@ -10,7 +10,7 @@
 
 #include "kt.h"
 
-/* Less than the time after which the kernel reports an RCU stall */
+/* Seconds; less than the time after which the kernel reports an RCU stall */
 #define KT_READER_S	10
 
 static bool reading, stop;

@@ -5,7 +5,7 @@
 #include "kt.h"
 
 #define SLOT	1000	/* bytes of a receive */
-#define MOST	64	/* receives at the same time */
+#define MOST	64	/* maximum number of posted receives */
 
 static struct ib_sge slot_of(struct kt_end *e, u32 n)
 {

@@ -17,7 +17,7 @@
  *	iwt_attach steps DEVICE IP		much work at once, TAP
  *	iwt_attach gap DEVICE IP		a connection that ends during an attach, TAP
  *	iwt_attach window DEVICE IP		a full receive buffer at the attach, TAP
- *	iwt_attach linger DEVICE IP		a socket that has an owner at its end, TAP
+ *	iwt_attach linger DEVICE IP		the end of a stream whose socket has an owner, TAP
  *	iwt_attach serve DEVICE IP PORT		a server; its clients choose its actions (serve.c)
  *	iwt_attach client DEVICE IP PORT	connects to "serve", until the server ends
  *	iwt_attach hold DEVICE IP PORT		an initiator that receives no Reply

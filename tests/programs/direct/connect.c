@@ -15,7 +15,7 @@ static const struct how short_limit = {
 	.timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .min_rnr_timer = 12, .rd_atomic = 4,
 };
 
-/* Each operation, in the direction from @x to @y. */
+/* Tests each operation in the direction from @x to @y. */
 static void operations(struct end *x, struct end *y, const char *way)
 {
 	static const struct {

@@ -83,7 +83,10 @@ int post_recv(struct end *e, uint64_t wr_id);
 int post_short_recv(struct end *e, uint64_t wr_id);
 /* As post_op(), with IBV_SEND_SIGNALED. */
 int post_signaled(struct end *e, enum ibv_wr_opcode op, uint64_t wr_id, const struct end *peer);
-/* Posts a request of BUFFER bytes (atomic operation: 8) to the memory of receives of @peer. */
+/*
+ * Posts a request of BUFFER bytes (atomic operation: 8) that accesses the first half of @peer's
+ * memory.
+ */
 int post_op(struct end *e, enum ibv_wr_opcode op, uint64_t wr_id, const struct end *peer);
 /*
  * Waits for the next completion. Return: its status; -1 after @seconds without a completion, or

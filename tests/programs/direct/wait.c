@@ -10,7 +10,7 @@
 #include "direct.h"
 
 #define STREAMS	16
-#define SENDS	200	/* of each stream */
+#define SENDS	200	/* number of Sends of each stream */
 
 static struct ibv_srq *srq;
 static struct end x[STREAMS], y[STREAMS];

@@ -61,7 +61,7 @@ int iwt_make_cq_ex(void)
 }
 int iwt_free_cq_ex(void) { return ibv_destroy_cq(ibv_cq_ex_to_cq(cq_ex)); }
 
-/* Makes a completion queue larger. If this fails, its size must not have changed. */
+/* Makes a completion queue larger. If this fails, the queue must still have its old size. */
 int iwt_resize_cq(unsigned int n)
 {
 	int before, rc;
@@ -126,7 +126,7 @@ static int post_srq(uint32_t n)
 	return 0;
 }
 
-/* Makes a shared receive queue larger. If this fails, its size must not have changed. */
+/* Makes a shared receive queue larger. If this fails, the queue must still have its old size. */
 int iwt_resize_srq(unsigned int n)
 {
 	struct ibv_srq_attr a = { .max_wr = 1000 };

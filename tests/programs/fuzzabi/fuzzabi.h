@@ -28,7 +28,7 @@
 #define PAGE		4096ull
 #define DATA_BYTES	(64 * PAGE)
 #define DATA		ARENA
-#define OUT		(ARENA + (1ull << 20))	/* OUT_ROOM bytes per thread: answers, requests */
+#define OUT		(ARENA + (1ull << 20))	/* answers, requests: OUT_ROOM for each thread */
 #define OUT_ROOM	0x30000
 #define OUT_REQUEST	0x28000
 #define ODD		(ARENA + (2ull << 20))	/* pages of iwt_odd_pages() */

@@ -114,7 +114,7 @@ static void run_threads(struct thread *t, int n)
 		pthread_join(id[made - 1], NULL);
 }
 
-/* Destroys all objects. Most processes leave this to the kernel. */
+/* Destroys all objects. In most rounds the kernel does this when the process exits. */
 static void tidy_up(struct fuzz *f)
 {
 	static const enum kind order[] = { CM_ID, SOCKET, MW, MR, QP, SRQ, CQ, PD, CHANNEL };

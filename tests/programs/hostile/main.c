@@ -82,7 +82,7 @@ static bool in_child(void (*fn)(void), int ends)
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* longer than all waits of a case together */
+		/* a time limit that is longer than all waits of a case together */
 		patient_alarm(PATIENCE * 5, NULL);
 		fn();
 		_exit(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_memory: ibv_rereg_mr(). */
+/* iwt_memory: tests of ibv_rereg_mr(). */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -270,7 +270,7 @@ static void accept_conn(struct server *s, struct rdma_cm_id *id)
 		break_conn(s, c);
 }
 
-/* Destroys an ended connection. Its missing messages will not use receives any more. */
+/* Destroys an ended connection. Its messages that have not arrived will use no receives. */
 static void bury(struct server *s, struct conn *c)
 {
 	reap(s);

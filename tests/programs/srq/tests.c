@@ -327,7 +327,7 @@ static void leave_unread(struct server *s)
 	wait_for(s, limit_told, "no event for limits that are reached already");
 	if (s->limits - s->limits_before > 2)
 		wrong(s, "events that were not read", s->limits - s->limits_before, 1);
-	/* the event has been read: the driver must report the next one */
+	/* the event has been read: the driver must report the next event */
 	want = s->limits;
 	if (limit_to(s, 1))
 		wrong(s, "limit", 1, 0);

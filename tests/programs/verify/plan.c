@@ -269,10 +269,11 @@ static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, 
 
 /*
  * Makes the plan of part k->part, and stores the number of parts in *@parts. @max_sge, @sge_rd:
- * the most elements of an ordinary buffer and of the sink of a Read. The last operation is always
- * an empty signaled Send: when the responder receives this Send, all data before it have been
- * placed. A responder may execute an atomic operation after it has delivered a later Send
- * (RFC 7306 5.4). Therefore the Send is fenced if there are atomic operations before it.
+ * the maximum number of elements of an ordinary buffer and of the sink of a Read. The last
+ * operation is always an empty signaled Send: when the responder receives this Send, all data
+ * before it have been placed. A responder may execute an atomic operation after it has delivered
+ * a later Send (RFC 7306 5.4). Therefore the Send is fenced if there are atomic operations before
+ * it.
  */
 void iwt_plan_make(struct iwt_plan *p, const struct iwt_case *k, uint32_t max_sge,
 		   uint32_t sge_rd, uint32_t *parts)

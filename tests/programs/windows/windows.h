@@ -19,7 +19,7 @@
 #define ARENA	(16 * PAGE)	/* bytes of memory for regions and windows */
 #define SOURCE	(2 * PAGE)	/* bytes of memory for the data of the near end's requests */
 #define LEFT_BOUND	77	/* exit status of leave_bound() */
-#define PAIRS	3		/* connections; the far end of the last belongs to bench.pd[1] */
+#define PAIRS	3		/* connections; the last one's far end belongs to bench.pd[1] */
 
 struct bench {
 	const char *address, *port;
