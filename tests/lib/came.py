@@ -10,8 +10,9 @@ came.py look FILE                   checks that since "save" each link has recei
                                     violations, FILE.came is empty. Does nothing if FILE.came
                                     exists.
 
-fi_pingpong may wait for ever, or crash, just before it ends. A test may excuse this, but only if no
-link has lost a message. came.py works only with the counters of iw_tcp.
+Tests of fi_pingpong use came.py (lib/pair.sh). fi_pingpong itself may wait for ever, or crash,
+just before it ends. A test excuses this only if FILE.came is empty. came.py needs the counters of
+iw_tcp.
 """
 import json
 import os
@@ -75,7 +76,7 @@ def main(what, path, *ends):
             json.dump([ends, [counters(*end) for end in ends]], file)
         return
     if os.path.exists(path + ".came"):
-        return      # only the first "look" counts: the test ends the waiting program after it
+        return      # keep the first result: afterwards, the test kills the waiting program
     with open(path, encoding="ascii") as file:
         ends, before = json.load(file)
     found = list(differences(ends, before))

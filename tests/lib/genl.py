@@ -107,7 +107,7 @@ def team_option(netdev, name, kind, value, more=()):
     try:
         Family("team").call(1, [attr(1, index(netdev)), attr(2, [attr(1, option)])])
     except ProcessLookupError:
-        pass    # the option is set, but nobody listens to the message that tells it
+        pass    # ESRCH: the option is set, but no process listens for the notification
 
 
 def team_mode(netdev, mode):

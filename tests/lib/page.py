@@ -16,7 +16,7 @@ import sys
 
 
 def behind(lines, mark):
-    """Returns the lines after the comment mark."""
+    """Returns the lines after the line "mark", which is a comment."""
     return lines[lines.index(mark) + 1:]
 
 

@@ -19,8 +19,8 @@ NO = r"(?:is|are|do|does) not (?:\w+ )?(?:implemented|supported|exist)\b"
 
 
 def check_features(text, has):
-    """Yields a message for each sentence which says that a feature does not exist, although it
-    does."""
+    """Yields a message for each sentence which says that a feature does not exist, although the
+    driver has this feature."""
     for sentence in re.split(r"(?<=[.:])\s+|\n\n", " ".join(re.sub(r"^[-*] ", "", text, flags=re.M).split("\n"))):
         said = re.search(NO, sentence)
         for name, source in FEATURES if said else ():

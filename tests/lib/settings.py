@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """settings.py DIRECTORY SEED ROUNDS OFF: writes random texts to the settings of a link, which are
-files in DIRECTORY. After each write, compares the kernel's error, and the values that all settings
-show, with a model. OFF is a list, separated by commas, of the settings that this kernel allows
-only to be off. Prints TAP."""
+files in DIRECTORY. After each write, compares the kernel's error, and the values that all
+settings show, with a model. OFF is a list, separated by commas, of the settings for which this
+kernel accepts only the value "off". Prints TAP."""
 import errno
 import os
 import random
@@ -104,8 +104,8 @@ def search(directory, rnd, rounds, model):
     for _ in range(rounds):
         name = rnd.choice(names)
         text = guess(rnd)
-        # a write of an empty text does not reach the driver; the kernel ignores all text after a
-        # NUL
+        # an empty text never reaches the driver. Of any other text, the driver gets only the part
+        # before the first NUL.
         if not text:
             continue
         value, err = model[name](text.split("\0")[0])

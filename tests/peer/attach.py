@@ -7,7 +7,7 @@ peer sends a word that tells iwt_attach what to do.
 
 attach.py HOST PORT
 
-Names such as MPA-55 are rows of rows.tsv that a case proves.
+Names such as MPA-55 are the requirements (rows of rows.tsv) that a case tests.
 """
 import socket
 import sys

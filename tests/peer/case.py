@@ -113,7 +113,7 @@ class Case:
 
     def close(self):
         """Closes all things of keep(), the last thing first. If closing one of them fails, closes
-        the others, and raises the exception afterwards."""
+        the others, and then raises the first exception."""
         errors = []
         for thing in reversed(self.open):
             try:
@@ -237,11 +237,11 @@ class Case:
     def passive(self, flags=mpa.C, rev=1, pd=b"", word=None, ulp=None, ird=4, ord=4, data=b"",
                 first=True, listener=None, **equip):
         """
-        Makes a connection whose responder is the device; returns its Conn. listener: the result of
-        listener(), if it exists already. flags, rev, word and pd (private data) are for the peer's
-        Request; ird, ord and data (private data) are for the device's accept. first: afterwards the
-        peer sends an empty Write, because a responder must not send anything before the first FPDU
-        of the initiator.
+        Makes a connection whose responder is the device; returns its Conn. listener: the result
+        of listener(), if it exists already. flags, rev, word and pd (private data) are the
+        arguments of Peer.request(); ird, ord and data (private data) are for the device's accept.
+        first: afterwards the peer sends an empty Write, because a responder must not send
+        anything before the first FPDU of the initiator.
         """
         ulp = ulp or self.ulp()
         number, port = listener or self.listener(ulp)

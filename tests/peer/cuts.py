@@ -21,8 +21,8 @@ def _pieces(rng, begin, end, most=8):
 
 
 def _reach(rng, size):
-    """Returns a random number of octets by which a segment overlaps its neighbour: often 0, 1 or 2,
-    at most size or 40."""
+    """Returns a random number of octets by which a segment overlaps its neighbour: often 0, 1 or
+    2, otherwise at most 40 or at most size."""
     return rng.choice((0, 0, 1, 2, rng.randint(0, 40), rng.randint(0, size)))
 
 

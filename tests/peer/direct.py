@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Tests direct connections with hostile peers. The peer is this program: it knows the numbers that
-both ends of a direct connection must know, and connects to a queue pair of the device, or the
-device connects to the peer.
+Tests direct connections with hostile peers. This program is the peer, and knows the numbers that
+both ends of a direct connection must know. In some cases the peer connects to a queue pair of the
+device, in other cases the device connects to the peer.
 
-The end whose GID and queue pair number are smaller opens the connection. So the device is the
-responder if the address of the peer is smaller than the address of the device, and else the
-initiator. The cases are the functions in direct_rsp.py, direct_rnr.py and direct_ini.py.
+The end with the smaller GID opens the connection. (If the GIDs are equal, the queue pair numbers
+decide.) So the device is the responder if the address of the peer is smaller than the address of
+the device, and else the initiator. The cases are the functions in direct_rsp.py, direct_rnr.py
+and direct_ini.py.
 """
 import argparse
 import random

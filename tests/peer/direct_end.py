@@ -27,7 +27,7 @@ FIELDS = "magic version flags rnr reserved qpn peer_qpn sq_psn rq_psn gid peer_g
 OWN_STAG = 1            # the STag of the Reads that confirm messages
 RETRY_EXC, RNR_EXC = 12, 13
 MEM_LEN, FILL, MSG = 4096, 0xA5, 64
-HALF_OPEN = 1024        # the limit of a listener of direct connections
+HALF_OPEN = 1024        # the most half-open connections of a direct listener
 WORD = mpa.enh(6, 6)
 
 
@@ -90,8 +90,8 @@ class Pair:
         return self.ulp.query(id=self.id)["state"]
 
     def ends(self):
-        """Waits until the queue pair is in the error state. Before, it may wait until the peer has
-        got a Terminate."""
+        """Waits until the queue pair is in the error state. The device may delay this state until
+        the peer has received a Terminate."""
         check(patience.until(lambda: self.state() == ulp.ERR, 30), "the queue pair must enter the error state:", self.state())
 
     def mine(self, **other):
@@ -112,8 +112,9 @@ class Pair:
                      "gid": self.bench.dev_gid, "peer_gid": self.bench.gid})
 
     def is_early(self, frame):
-        """Has the device sent this Request before the change to RTS? On a slow machine that is
-        possible: the device waits only 50 milliseconds for the change."""
+        """Has the device sent this Request before the change to RTS? On a slow machine this is
+        possible, because the device waits only 50 milliseconds for the change, and then
+        connects."""
         return frame.pd[4:] == self.theirs(False)
 
     def matches(self, values, rts=True):
@@ -251,7 +252,8 @@ class Bench:
         return mpa.frame(mpa.REQ, mpa.C | mpa.S, 2, word + pd)
 
     def refused(self, octets, source=None, **how):
-        """Sends octets, which the device must answer with the same reject as all others."""
+        """Sends octets. The device must answer with a reject, and all rejects must have the same
+        octets."""
         peer, reply = self.ask(octets, source, **how)
         check(reply.whole and reply.key == mpa.REP and reply.flags & mpa.R, "a reject is wanted:", reply)
         check(len(reply.pd) == 4, "a reject tells nothing:", reply)

@@ -141,7 +141,7 @@ def ini_replies(b):
 
 
 def ini_random(b):
-    """Random replies, accepted or not as the model says"""
+    """Random replies: the device accepts exactly those that a model of the rules accepts"""
     r = Replies(b)
     count = [0, 0]
     for _ in range(b.args.rounds // 3):
@@ -283,7 +283,7 @@ def ini_reset(b):
 
 
 def ini_no_dial(b):
-    """The peer connects though it is the end that must wait: the device does not listen"""
+    """The device must connect, but the peer connects: the device does not listen"""
     pair = b.pair().wait()
     for _ in range(3):
         try:

@@ -12,7 +12,7 @@ from outcome import check, equal
 
 
 def waits(b):
-    """Sends without receives wait, and so does everything behind them"""
+    """Sends for which no receive is posted wait, and all segments after these Sends wait, too"""
     pair = b.pair().wait()
     peer = b.accepted(pair)
     pair.recv()
@@ -25,7 +25,8 @@ def waits(b):
     pair.ended([(0, ulp.SUCCESS)])
     pair.none()
     equal(pair.memory(MSG, MSG), bytes([FILL]) * MSG, "memory of the second message")
-    # the other direction goes on; the confirmations of its messages are behind the waiting Send
+    # the device still sends; but the Read Response that confirms its Write comes after the
+    # waiting Send
     pair.post("write", 1001, stag=9, raddr=0)
     equal(peer.segment().opcode, fpdu.WRITE, "a Write in the other direction")
     for number in 1, 2:
@@ -68,7 +69,7 @@ def shared(b):
         peer.put_send(b"y" * MSG)
     for pair in pairs:
         pair.none(10)
-    # the Sends of peers that have gone may still take receives
+    # Sends that arrived before a peer ended its connection may still take receives
     mpa.reset(peers[0].sock)
     peers[1].sock.close()
     pairs[2].recv(4)
@@ -77,7 +78,7 @@ def shared(b):
 
 
 def limit(b):
-    """The time to wait is over: a Terminate, and the connection ends"""
+    """No receive is posted in time: the device sends a Terminate, and ends the connection"""
     for rnr in 0, 1, 3:
         pair = b.pair().wait(timer=14)
         peer = b.accepted(pair, pair.right(rnr=rnr))
@@ -122,7 +123,7 @@ def ends_waiting(b):
 
 
 def full_window(b):
-    """A peer that sends until TCP's window is closed, behind a Send that waits"""
+    """A Send waits for a receive, and the peer sends more until TCP's window is closed"""
     pair = b.pair().wait()
     peer = b.accepted(pair)
     octets, sent = b"", 0

@@ -53,7 +53,7 @@ def lengths(b):
 
 
 def random_frames(b):
-    """Random private data, accepted or refused as a model says"""
+    """Random private data: the device accepts exactly those that a model of the rules accepts"""
     pair, _ = b.pair(), b.pair().wait()      # the listener exists as long as a queue pair waits
     rts, ready = True, False
     count = [0, 0]
@@ -81,7 +81,7 @@ def random_frames(b):
         good = pair.matches(values, rts)
         count[good] += 1
         if not good:
-            b_reject, b.reject = b.reject, None     # the reject repeats depths of the Request
+            b_reject, b.reject = b.reject, None     # each reject has depths of its Request
             b.refused(octets)
             b.reject = b_reject
             equal(pair.state(), ulp.RTS if rts else ulp.RTR, "state after a refused Request")
@@ -184,7 +184,7 @@ def twice(b):
 
 def second(b):
     """A second connection beside the first one, and after its end"""
-    keep, pair = b.pair().wait(), b.pair().wait()   # keep lets the listener exist
+    keep, pair = b.pair().wait(), b.pair().wait()   # while keep waits, the listener exists
     peer = b.accepted(pair)
     for _ in range(5):
         b.refused(b.request(pair.right()))
@@ -270,7 +270,8 @@ def another_address(b):
     """A Request from another address than that of the GID"""
     pair, _ = b.pair().wait(), b.pair().wait()
     b.refused(b.request(pair.right()), source=b.args.other)
-    # and a GID that is the true address, but not that of the queue pair's peer
+    # here the private data name the address that connects, but the queue pair waits for another
+    # peer
     b.refused(b.request(pair.right(gid=gid_of(b.args.other))), source=b.args.other)
     b.untouched(pair)
     # a queue pair that waits for the other address
@@ -329,7 +330,7 @@ def while_reset(b):
 
 
 def lost(b):
-    """The peer ends the connection by FIN, RST, a Terminate or garbage, and never again"""
+    """The peer ends the connection by FIN, RST, a Terminate or garbage: posted requests fail"""
     for end in ("fin", "rst", "terminate", "garbage", "wrong crc", "half"):
         pair = b.pair().wait()
         peer = b.accepted(pair)

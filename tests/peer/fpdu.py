@@ -37,9 +37,10 @@ class Framer:
 
     def fpdu(self, ulpdu, length=None, pad=0, crc_xor=0, crc_is=None, ptr_add=0, marker_hi=0):
         """
-        Returns the next FPDU. The other arguments break it. length: a wrong ULPDU_Length; pad: the
-        value of the pad octets; crc_xor: XORed into the CRC; crc_is: a value in the place of the
-        CRC; ptr_add: added to every FPDUPTR; marker_hi: the reserved half of markers.
+        Returns the next FPDU. The other arguments damage this FPDU. length: a wrong ULPDU_Length;
+        pad: the value of the pad octets; crc_xor: XORed into the CRC; crc_is: a value in the
+        place of the CRC; ptr_add: added to every FPDUPTR; marker_hi: the reserved half of
+        markers.
         """
         body = struct.pack(">H", len(ulpdu) if length is None else length) + ulpdu
         body += bytes([pad]) * (-len(body) % 4)

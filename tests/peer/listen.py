@@ -231,7 +231,7 @@ def grace(host, base, path):
             is_ended(host, base)
 
         if port == base + 1:
-            others()        # the first call without the reader, because the kernel does more then
+            others()        # first without the reader: a first use does more in the kernel
             why = ""
         else:
             why = during(path, others)

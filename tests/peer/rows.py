@@ -54,9 +54,10 @@ def level(it):
 
 def row(*ids, alone=False):
     """
-    Decorates a function as a test of these rows. The function has a Case (case.py) as its argument,
-    and raises Fail or Skip, or the test has passed. The first line of its docstring is the name of
-    the test in the output. alone: no other test may run at the same time.
+    Decorates a function as a test of these rows. The function has a Case (case.py) as its
+    argument, and raises Skip to skip the test. Any other exception means that the test fails. The
+    first line of its docstring is the name of the test in the output. alone: no other test may
+    run at the same time.
     """
     def add(fn):
         for name in ids:

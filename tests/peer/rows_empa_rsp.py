@@ -70,8 +70,8 @@ def bad_enhanced_frames(t):
         peer = t.connect(listener[1])
         peer.send(octets)
         peer.expect_end()
-    # use a new listener: the last frame is a good Request with one more octet; if this octet
-    # arrived later, the old listener has got a Request
+    # use a new listener, because the last frame is a good Request with one octet too many: if
+    # this octet arrives late, the old listener reports the Request to the ULP
     t.passive(ulp=ulp, word=(4, 4), flags=mpa.C | mpa.R | 0x0F).alive()
 
 

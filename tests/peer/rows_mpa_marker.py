@@ -75,8 +75,8 @@ def markers_sent(t):
             conn.peer.expect_silence(0.3)
             equal(bytes(conn.peer.rx.held), b"", "octets after the FPDU")
     for begin in range(0, MARKER_GAP, 4):
-        # not 4: no FPDU ends 4 octets after the beginning of a marker, because the CRC follows
-        # there
+        # skip 4, the place directly after a marker: no FPDU ends there, because at least its CRC
+        # follows the marker
         if begin != 4:
             sent_to(conn, begin)
             conn.post("send", wr=1, sge="%d:0:%d" % (conn.mr, begin % 16 + 1), flags="u")

@@ -155,8 +155,8 @@ def long_segments(t):
             equal(sum(len(seg.data) for seg in segs), 1 << 20, "size")
             most = max(len(seg.ulpdu) for seg in segs)
             check(most <= MOST, "a ULPDU of %d" % most)
-        # one segment of TCP has at most half of the largest window that the peer has advertised;
-        # this may be less than the MTU
+        # TCP limits a segment to half of the largest window that the peer has advertised, and
+        # this may be less than the MTU allows
         check(most > 16000, "the longest ULPDU:", most)
 
 
@@ -254,8 +254,9 @@ def sent_again(t):
             break
     check(late, "no packet was lost")
     count, begin, _, _ = seen.responder.alignment()
-    # not all segments: after the peer has reported missing octets, TCP may cut the octets in its
-    # queue at other places; but octets that it gets later begin a new segment
+    # some segments may begin elsewhere: after the peer has reported missing octets, TCP may cut
+    # the octets in its queue at other places. Octets that the device passes to TCP later begin a
+    # new segment.
     check(begin >= 0.7 * count, "of %d segments %d begin with an FPDU" % (count, begin), [
         (at, size) for at, size in seen.responder.flow.pieces if at >= seen.responder.start and at not in seen.responder.starts][:12])
 

@@ -9,7 +9,7 @@ from outcome import Skip, check, equal
 from rows import row
 from ulp import FLUSH, SUCCESS
 
-SIZE = 1200     # octets of one segment; TCP may send no second segment before an acknowledgment
+SIZE = 1200     # octets of one segment: TCP may delay a second one until an acknowledgment
 RECVS = 8       # number of receives that t.passive() posts
 
 

@@ -100,8 +100,8 @@ def free_memory():
 def pass_by(conn, *sizes):
     """
     Makes the device send Writes of these sizes, which the peer reads at once. The Writes use the
-    rest of the memory in which the device frames FPDUs, so that it needs other memory for later
-    FPDUs.
+    rest of the memory in which the device frames FPDUs, so that the device needs other memory for
+    later FPDUs.
     """
     for size in sizes:
         conn.post("write", wr=1, sge="%d:0:%d" % (conn.mr, size), stag=1, raddr=0)
@@ -217,7 +217,7 @@ def write_of_nothing():
 
 @row("SEC-26")
 def not_ones_own(t):
-    """Registration fails: of read-only memory for writing (EFAULT), for remote but no local writing (EINVAL)"""
+    """Registering read-only memory for writing fails (EFAULT); remote write without local write fails (EINVAL)"""
     ulp = t.ulp()
     conn = t.passive(ulp=ulp)
     for access in ("lw", "l", "lwr"):

@@ -14,7 +14,7 @@ from ulp import FLUSH, SUCCESS
 
 SENDS = 400         # number of Sends of SIZE octets: far more than TCP takes with a closed window
 SIZE = 2000
-WRITES = 2500       # number of empty Writes: more than one run receives, less than the window
+WRITES = 2500       # number of empty Writes: one run takes fewer, and all fit into the window
 
 
 def stuck(conn, **how):
@@ -39,8 +39,8 @@ def held_by_tcp(t, tcp):
 
 def none_succeeds(conn, begun, others, more=0):
     """
-    Checks that at most "more" of the other Sends of stuck() succeed, and that all others and the
-    receives are flushed. begun: the result of stuck(); others: the number of receives.
+    Checks the Sends of stuck() that were not complete: at most "more" of them succeed; the rest,
+    and all receives, are flushed. begun: the result of stuck(); others: the number of receives.
     """
     rest = conn.poll(SENDS - len(begun) + others)
     good = [wc.wr for wc in rest if wc.status != FLUSH]

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Measures how many instructions the device executes for streams of different shapes, and reports in
-TAP. Twice as many segments must not need more than MOST times as many instructions: a peer chooses
-the shape, and the device does the work in bottom halves, while no task can run.
+Measures how many instructions the device executes for streams of different shapes (kinds of
+messages, and sizes of segments), and reports in TAP. Twice as many segments must not need more
+than MOST times as many instructions: a peer chooses the shape, and the device does the work in
+bottom halves, while no task can run.
 
 Needs a machine of one processor whose clock counts instructions (LAB_ICOUNT=1). On this machine,
-the time for which the processor is busy, from the beginning of sending on, is the number of
-instructions that sender and receiver execute. One system call sends all octets of a stream, and
-TCP's large buffers (TSO) have these octets in one piece of memory.
+each instruction takes one nanosecond. So the nanoseconds for which the processor is busy after
+sending begins are the number of instructions that sender and receiver execute. One system call
+sends all octets of a stream, and TCP's large buffers (TSO) have these octets in one piece of
+memory.
 """
 import argparse
 import re

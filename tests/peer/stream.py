@@ -7,7 +7,8 @@ stream.py FILE.pcap...	checks every MPA connection in captures
 
 Rules checks the DDP Segments of one direction. Flow (pcap.py) reassembles the stream of one
 direction. Connection divides the streams of both directions into startup frames and segments. A
-problem is a text; if a rule is violated, it begins with the name of the row (rows.tsv).
+problem is a text about a violation. If a row of rows.tsv contains the violated rule, the text
+begins with the name of the row.
 """
 import collections
 import struct

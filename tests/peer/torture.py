@@ -47,8 +47,8 @@ class Stream:
     def __init__(self, worker, seed, index):
         self.worker, self.case, self.ulp = worker, worker.case, worker.ulp
         self.rng = random.Random("%d/%d" % (seed, index))
-        # a second generator for choices whose number depends on the timing: with the first
-        # generator, they would change the choices after them
+        # a second generator, for choices whose number depends on the timing: if the first
+        # generator made these choices, its later choices would depend on the timing, too
         self.other = random.Random("%d/%d other" % (seed, index))
         rng = self.rng
         self.crc = SETTINGS[index // ROUND % len(SETTINGS)][0] == "on"
@@ -165,8 +165,8 @@ class Stream:
         return self.tcp.write(octets), len(octets)
 
     def end_fin_within(self):
-        """The peer's FIN is within an FPDU; the peer may send octets before the FIN after the
-        FIN."""
+        """The peer's FIN is within an FPDU; octets that precede the FIN in the stream may be sent
+        after the FIN."""
         begin, size = self.part()
         self.tcp.end = begin + size
         for first, last in self.cut(begin, begin + size):
@@ -275,8 +275,9 @@ class Stream:
         sink.check("sink")
 
     def finish(self):
-        """Ends the connection in the random way "end", and checks that the device flushes all work
-        requests, except a receive that completes with another error (first)."""
+        """Ends the connection by the method end_*() whose name was chosen at random, and checks
+        that the device flushes all work requests, except a receive that completes with another
+        error (first)."""
         left = self.rng.randint(1, 3)
         self.conn.recv(n=left, wr=900, sge="%d:0:400" % self.memory.buffers.number)
         getattr(self, "end_" + self.end)()

@@ -103,8 +103,8 @@ class Ulp:
         return got
 
     def poll(self, n=1, ms=30000, exact=True, **args):
-        """Waits up to ms milliseconds for n completions, and returns them. If fewer arrive, fails,
-        or, with exact=False, returns these."""
+        """Waits up to ms milliseconds for n completions, and returns them. If fewer arrive,
+        raises Fail; with exact=False, returns the completions that have arrived."""
         words = self.cmd("poll", n=n, ms=ms, **args)["wc"].split(",")
         out = [Completion(*map(int, word.split(":"))) for word in words if word]
         check(not exact or len(out) == n, "%d completions wanted:" % n, out)

@@ -218,8 +218,9 @@ perftest_figure() {
 		END { if (!v) exit 1; print v }' "$TMP/client"
 }
 
-# cell_perftest: measures with perftest, in up to five attempts. If perftest cannot measure the clock
-# rate of the processor, it prints 0; and if the client connects before the server listens, it fails.
+# cell_perftest: measures with perftest, in up to five attempts. perftest prints the figure 0 if
+# it cannot measure the clock rate of the processor, and its client fails if the server does not
+# listen yet.
 cell_perftest() { # TYPE
 	local n=2000 sum='' program=ib_${C_OP}_bw opts server=()
 	[ "$1" != iw_tcp ] || n=10000

@@ -2,7 +2,7 @@
 """The figures of a run: reads raw.tsv, and computes the results."""
 
 WHO = ("iw_tcp", "siw", "rxe", "tcp", "discard", "iperf3")
-DISTURBED = 12      # a figure is disturbed if other processes used more per cent of the machine
+DISTURBED = 12      # per cent; a figure is disturbed if other processes used more of the machine
 LESS_IS_BETTER = ("us", "KB", "instructions/B", "instructions/message")
 
 
@@ -48,7 +48,8 @@ class Results:
         self.units[case] = unit
         self.total += 1
         self.values.setdefault((case, who), {})[int(rnd)] = float(value)
-        # counts of instructions do not depend on other processes
+        # in these views the clock counts instructions, so other processes do not change the
+        # figures
         if view not in ("insn", "path", "two") and float(others or 0) > DISTURBED:
             self.bad.setdefault((case, who), set()).add(int(rnd))
 

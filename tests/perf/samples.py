@@ -31,7 +31,7 @@ class Symbols:
         """Returns the name of the function at address, or None if the address does not belong to
         the laboratory's kernel."""
         i = bisect.bisect_right(self.at, address) - 1
-        # an address far after the last function of kernel or modules belongs to no function
+        # an address more than 64 KiB after the start of a function is not in this function
         if i < 0 or address - self.at[i] > 0x10000:
             return None
         return self.names[i]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
 # The lanes "chaos": endless programs run while events change or remove their links, net devices
-# and namespaces, or stop the programs. The programs must survive every event that TCP survives. If
-# an event ends a connection, TOUCHED is set to the name of the event. After that the programs may
-# end with errors, but must never show wrong data, and must leave no queue pairs.
+# and namespaces, or stop the programs. The programs must survive every event that TCP survives.
+# TOUCHED is the name of the last event that may have ended a connection. After such an event the
+# programs may end with errors, but must never show wrong data, and must leave no queue pairs.
 
 # side: selects, at random, the host to which an event happens
 side() {
@@ -77,8 +77,8 @@ do_rename_link() {
 	there "$DEV has its name again" by_name "r$DEV" rdma dev set "r$DEV" name "$DEV"
 }
 
-# Sets the MTU on both sides, because there is no router that would report to one side that the
-# other side drops long packets
+# Sets the MTU on both sides, because no router would report to a host that its packets are too
+# long for the other host
 do_mtu() {
 	one_of 1280 1500 4000 9000
 	note "mtu $PICK"
@@ -95,7 +95,7 @@ do_stop() {
 do_path() { path "$NS" "$IF"; }
 do_setting() { setting "$DEV" "$DEV_PEER"; }
 
-# Events that end a connection
+# Events that may end a connection
 
 do_link_del() { there "link $DEV goes" by_name "$DEV" rdma link delete "$DEV"; }
 
@@ -153,7 +153,8 @@ happen() {
 	"do_$what"
 }
 
-# over: ends both programs and checks their results
+# over: if TOUCHED is empty, checks that both programs still transfer bytes; then ends both
+# programs, and checks their results
 over() {
 	local who pid
 	if [ -z "$TOUCHED" ] && ! goes_on 90; then

@@ -10,9 +10,9 @@
 
 LINK=iwts$$n RAM_MB=24 VERIFIERS=()
 
-# verifier NAME HOST PORT: starts a server of iwt_verify in HOST (a or b), and an endless client in
-# the other host. Both programs poll for completions, so they run by nice(1), and other programs
-# have priority.
+# verifier NAME HOST PORT: starts a server of iwt_verify in HOST (a or b), and an endless client
+# in the other host. Both programs poll for completions. So they run with nice(1), and other
+# programs have priority.
 verifier() {
 	local name=$1 server=$NS_B client=$NS_A address=$IP_B options
 	[ "$2" = b ] || server=$NS_A client=$NS_B address=$IP6_A

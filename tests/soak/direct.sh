@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
-# The lane "direct": programs that do not use rdma_cm come and go. Several pairs of ibv_rc_pingpong
-# exchange data at once, and are killed or stopped at random moments; programs with many queue pairs
-# are killed while these connect. Programs that no event has touched must end without an error. The
-# programs poll for completions, so they run by nice(1), and other programs have priority.
+# The lane "direct": programs that do not use rdma_cm come and go. Several pairs of
+# ibv_rc_pingpong exchange data at once, and are killed or stopped at random moments; programs
+# with many queue pairs are killed while these connect. Programs that no event has touched must
+# end without an error. The programs poll for completions. So they run with nice(1), and other
+# programs have priority.
 
-# direct_setting: changes a setting of both links with which queue pairs can connect directly
+# direct_setting: changes a setting of both links, to a value with which direct connections work
 direct_setting() {
 	local link
 	one_of "crc on" "crc off" "crc required" "markers on" "markers off" "large_fpdus on" "zerocopy auto"
@@ -58,7 +59,7 @@ spoilt() {
 	done
 }
 
-# pairs_end: several pairs exchange data until their end, and must succeed
+# pairs_end: several pairs of programs exchange data until they end, and must succeed
 pairs_end() {
 	local n pid number
 	number 1 4
@@ -79,7 +80,7 @@ pairs_end() {
 	done
 }
 
-# pairs_killed: several pairs begin, and are stopped and killed at random moments
+# pairs_killed: starts several pairs of programs; stops and kills them at random moments
 pairs_killed() {
 	local n pid number
 	number 2 4
@@ -126,7 +127,8 @@ direct_group() {
 	esac
 }
 
-# group_ends: a program with both ends runs a group of tests, which must succeed
+# group_ends: iwt_direct, a program with both ends of its connections, runs a group of tests,
+# which must succeed
 group_ends() {
 	local status=0
 	one_of 4 6
@@ -139,7 +141,7 @@ group_ends() {
 	show "$WORK/group"
 }
 
-# group_killed: such a program is killed at a random moment
+# group_killed: starts iwt_direct as group_ends does, and kills it at a random moment
 group_killed() {
 	one_of 4 6
 	direct_group "$PICK"

@@ -85,10 +85,11 @@ more() {
 CALLBACKS='kmalloc-8 2 kmalloc-16 7 kmalloc-96 2 kmalloc-512 2 kmalloc-4k 1'
 
 # growth FILE...: reads the measurements in their order, and prints each value that has grown in
-# each quarter of the run: the minimum of each quarter is above the minimum of the previous quarter,
-# and from the first to the last quarter the minimum has grown by at least three units in four
-# rounds. (A unit is 64 KiB of memory, 4 pages of TCP's memory, or one object.) Values that go up
-# and down are only checked after at least 24 rounds, other values after at least four rounds.
+# each quarter of the run: the minimum of each quarter is above the minimum of the previous
+# quarter, and from the first to the last quarter the minimum has grown by at least three units in
+# four rounds. (A unit is 64 KiB of memory, 4 pages of TCP's memory, or one object.) Checks values
+# that go up and down only if there are at least 24 files, and other values only if there are at
+# least four.
 growth() {
 	awk -v callbacks="$CALLBACKS" '
 		FNR == 1 { files++ }

@@ -27,7 +27,7 @@ listener() {
 	note "listener on $PICK"
 }
 
-# heard: checks that the listener gets its port
+# heard: checks that the program of listener() listens at its port
 heard() { wait_listen "$NS" 7471 || { complain "no listener"; show "$WORK/listener"; }; }
 
 # to_end WHAT: deletes WHAT (link, netdev, below: the net device below, both: link and net device,

@@ -85,8 +85,8 @@ with() {
 	check "unmounted" end_of "$d"
 }
 
-# knows: does the kernel know the option? mount.nfs passes unknown options to the kernel, and the
-# kernel refuses unknown options before it connects to the server
+# knows: does the kernel know the option fatal_neterrors? mount.nfs passes unknown options to the
+# kernel, and the kernel refuses unknown options before it connects to the server
 knows() {
 	! ip netns exec "$NS_B" unshare -m iwt_patient 60 mount.nfs $NFS_FROM /mnt -o "${NFS_OPTIONS/20049/1},fatal_neterrors=none" 2>&1 |
 		grep -q 'incorrect mount option'

@@ -13,9 +13,9 @@
 # later rounds, the module is reloaded. If a lane fails, the end of its log is printed.
 #
 # --time: seconds after which no further round begins (120); --seed: seed of the random choices;
-# --first: number of the first round, to repeat a round; --lanes: the lanes to run (all), where the
-# traffic of "core" always runs; --levels: prints the measurements of each round but the first, if
-# there are at least four.
+# --first: number of the first round, to repeat a round; --lanes: the lanes to run (all); the
+# traffic of "core" runs in any case; --levels: prints the measurements of all rounds but the
+# first, if these are at least four rounds.
 here=$(dirname "$(realpath "$0")")
 TIME=120 SEED=$RANDOM ROUND=1 LANES="strict chaos1 chaos2 links direct core" LEVELS=
 while [ $# -gt 0 ]; do
