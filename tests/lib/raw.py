@@ -108,8 +108,8 @@ def compare(kind, raws, details):
     raws = raws_of(kind, raws)
     with open(details) as f:
         details = [e for e in json.load(f) if any(n.startswith("drv_") for n in e)]
-    # rdma(8) requests queue pairs twice: those of the port, and those without a port. Each of the
-    # two answers contains all queue pairs, so use only the last answer.
+    # rdma(8) sends two requests: for the queue pairs of the port, and for queue pairs without a
+    # port. Each of the two answers contains all queue pairs, so use only the last answer.
     if kind == "qp" and details:
         raws = raws[-len(details):]
     need(raws and len(raws) == len(details), f"{len(raws)} raw, {len(details)} others")

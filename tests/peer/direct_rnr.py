@@ -50,7 +50,7 @@ def waits(b):
 
 
 def shared(b):
-    """Connections that wait for receives of one shared queue; some of them end meanwhile"""
+    """Connections wait for receives of one shared receive queue, and some of these connections end"""
     srq = b.ulp.new()
     b.ulp.srq(srq=srq)
     pairs = [b.pair(srq=srq).wait() for _ in range(6)]
@@ -90,7 +90,7 @@ def limit(b):
 
 
 def ends_waiting(b):
-    """The peer ends the connection while a Send waits: FIN, RST, Terminate, garbage behind it"""
+    """A Send waits, and the peer ends the connection: by FIN, RST, a Terminate or garbage after the Send"""
     for end in ("fin", "rst", "terminate", "garbage", "half"):
         pair = b.pair().wait()
         peer = b.accepted(pair)
@@ -187,7 +187,7 @@ def confirming(b):
         equal(peer.read(OWN_STAG, 0, 0, OWN_STAG, 0), b"", "a Read without data")
     ulpdu = peer.put_read(OWN_STAG, 0, 1, OWN_STAG, 0)
     peer.expect_term(0, 1, 0, of=ulpdu)
-    # more Reads than the IRD, which wait behind a Send
+    # more Reads than the IRD permits, after a Send that waits
     pair = b.pair().wait()
     peer = b.accepted(pair)
     peer.put_send(b"w" * MSG)

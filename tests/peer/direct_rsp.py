@@ -120,7 +120,7 @@ def improper(b):
 
 
 def more_octets(b):
-    """Octets behind the Request, before the Reply"""
+    """Octets that the peer sends after its Request, before the Reply"""
     pair = b.pair().wait()
     for octets in b"x", b.random(100), fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, 1, b"early")):
         peer = b.dial()
@@ -158,7 +158,7 @@ def plain(b):
 
 
 def twice(b):
-    """Two or more Requests at once: one is accepted"""
+    """Two or more Requests at the same time: exactly one is accepted"""
     b.pair().wait()
     for turn in range(20):
         pair = b.pair().wait()
@@ -247,7 +247,7 @@ def forgotten(b):
     silents = [b.keep_peer(b.dial()) for _ in range(20)]
     for peer in silents[10:]:
         peer.send(b.request(pair.right())[:50])
-    pair.talk(b.accepted(pair))     # the last queue pair does not wait any more: no listener
+    pair.talk(b.accepted(pair))     # now no queue pair waits, so there is no listener
     for peer in silents:
         check(peer.rest()[1] != "open", "without a listener silent connections end")
     try:
@@ -267,7 +267,7 @@ def forgotten(b):
 
 
 def another_address(b):
-    """A Request from another address than that of the GID"""
+    """A Request from an address that is not the address in the GID"""
     pair, _ = b.pair().wait(), b.pair().wait()
     b.refused(b.request(pair.right()), source=b.args.other)
     # here the private data name the address that connects, but the queue pair waits for another

@@ -9,7 +9,7 @@ listen.py tcp HOST PORT     makes a listener of TCP, and accepts no connection
 listen.py first HOST PORT [TO]
                             makes listeners at 200 ports, one after the other, while clients try
                             to connect to each port (of the address TO) as early as possible;
-                            prints how many connections were lost
+                            prints each connection that was lost
 listen.py bind HOST PORT FILE
                             binds an rdma_cm_id to an address again and again until FILE exists;
                             prints "begun" after the first bind, and at the end how often each

@@ -293,7 +293,7 @@ def held_up(conn, sends=100):
 
 @row("DDP-59", "DDP-73")
 def too_many_reads(t):
-    """While the device can't send, it accepts IRD Reads for later; one more: Terminate 1/2/02"""
+    """While the device can't send, it accepts as many Reads as IRD permits; one more Read: Terminate 1/2/02"""
     conn = t.passive(ird=2)
     data = t.rng.randbytes(200)
     conn.ulp.set(mr=conn.mr, off=0, data=data)

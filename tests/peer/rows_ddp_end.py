@@ -60,7 +60,7 @@ def terminate_behind_data(t):
 
 @row("DDP-55", "DDP-10")
 def terminate_not_lost(t):
-    """The queue pair is destroyed at an error and the peer sends on: the peer gets Terminate and FIN, no reset"""
+    """After an error the queue pair is destroyed, and the peer sends more: the peer gets Terminate and FIN, no reset"""
     ulp = t.ulp()
     for _ in range(3):
         conn = t.passive(ulp=ulp)
@@ -169,7 +169,7 @@ def graceful_close(t):
 
 @row("DDP-48", "DDP-49")
 def drained(t):
-    """A program that drains its send queue gets SQ_DRAINED after the last Send, and again if it asks again"""
+    """A program that drains its send queue gets SQ_DRAINED after the last Send, and again after a second request"""
     conn = sends_wait(t)
     conn.ulp.modify(id=conn.id, state=SQD, tell=1)
     equal(int(conn.ulp.query(id=conn.id)["draining"]), 1, "draining")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-RFC 5041 6.2.1, RFC 5044 7.1.2: the device waits for the end of a connection, but not for ever. The
-tests check that the connection ends; they do not check how long this takes.
+RFC 5041 6.2.1, RFC 5044 7.1.2: the device waits only for a limited time for the end of a
+connection. The tests check that the connection ends; they do not check how long this takes.
 """
 import socket
 import threading
@@ -91,7 +91,7 @@ def talk(peer, ended):
 
 @row("MPA-63", "SEC-31")
 def rejected_never_closed(t):
-    """A rejected peer, silent or sending, never closes: the device resets the connection, the listener works on"""
+    """A rejected peer, silent or sending, never closes: the device resets the connection, the listener still works"""
     if t.place.path == "proxy":
         raise Skip("the proxy reads, and hides the silent peer")
     ulp = t.ulp()

@@ -94,7 +94,7 @@ def ready(conn):
 @row("EMPA-25", "EMPA-8", "EMPA-10", "EMPA-35", "EMPA-33")
 def rtr_kinds(t):
     """
-    Each RTR kind alone, and several: the RTR message precedes a Send posted at once, and has no completion
+    Each RTR kind alone, and several: the RTR message precedes a Send that is already posted, and has no completion
 
     If the Reply offers several kinds, the device sends a Write, or, without Write, a Read.
     """
@@ -229,7 +229,7 @@ def crc_declined_enhanced(t):
 
 @row("EMPA-12")
 def words_of_reject(t):
-    """An enhanced reject reaches the ULP, with its private data (rdma_cm drops the depths) unless they are too long"""
+    """An enhanced reject reaches the ULP, with its private data if these are not too long (rdma_cm drops the depths)"""
     for size in (3, 508):
         conn = t.request()
         conn.peer.accept(flags=mpa.C | mpa.R, word=mpa.enh(3, 5, 1, 0, 1, 0), pd=b"why" + b"n" * (size - 3))

@@ -126,7 +126,7 @@ def reply_depths(t):
 
 @row("EMPA-11", "EMPA-35")
 def reads_agreed(t):
-    """In each direction the agreed number of Reads can be under way at once; the device does not exceed its ORD"""
+    """In each direction the agreed number of Reads can be outstanding; the device does not exceed its ORD"""
     conn = t.passive(word=mpa.enh(2, 3, 0, 0, 0, 0), ird=8, ord=8)
     ird, ord_ = depths(conn.reply.words())
     equal(ord_, 2, "ORD")
@@ -218,7 +218,7 @@ def client_server(t):
 @row("EMPA-33", "EMPA-10")
 def rtr_send(t):
     """
-    A zero-length Send as RTR takes an MSN, but no receive of the ULP, and has no completion
+    A zero-length Send as RTR uses an MSN, but no receive of the ULP, and has no completion
 
     In this test, the initiator offers no other kind of RTR.
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The device does not wait for ever for peers that are silent, read nothing, or never end."""
+"""The device waits only for a limited time for peers that are silent, read nothing, or never
+close."""
 import subprocess
 import threading
 import time

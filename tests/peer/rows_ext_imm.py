@@ -105,7 +105,8 @@ def immediates_in_order(t):
         conn.peer.put(fpdu.immediate(conn.peer.next(0), (turn + 1000).to_bytes(4, "big") + bytes(4)))
         wanted.append((WC_RECV, 0, turn + 1000))
         got = conn.poll(3)
-        # check at once: when the Immediate Data completes, the Write must already be in memory
+        # do not wait: when the Immediate Data complete, the data of the Write must already be in
+        # memory
         equal(conn.memory(turn * 5, len(data)), data, "the Write before Immediate Data")
         for wc, (opcode, size, imm) in zip(got, wanted[-3:]):
             equal((wc.status, wc.opcode, wc.len), (SUCCESS, opcode, size), "completion")

@@ -76,7 +76,7 @@ def withheld(t):
 
 @row("EXT-13", "EXT-16")
 def ord_is_kept(t):
-    """The device has no more Reads and atomic operations under way than ORD, and sends the Requests in order"""
+    """The device has at most ORD Reads and atomic operations outstanding, and sends the Requests in order"""
     conn = t.passive(word=mpa.enh(2, 4, 0, 0, 0, 0), ord=8)
     for turn in range(6):
         if turn % 2:

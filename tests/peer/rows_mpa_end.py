@@ -118,7 +118,7 @@ def pad_is_covered(t):
 
 @row("MPA-51", "MPA-50")
 def last_octet(t):
-    """The device places and completes nothing of an FPDU, sent at once or in pieces, until its last octet comes"""
+    """The device places and completes nothing of an FPDU, in one write or in pieces, until its last octet comes"""
     for sizes in (None, 97):
         conn = t.passive()
         octets = conn.peer.frame(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"w" * 500))
@@ -140,7 +140,7 @@ def last_octet(t):
 
 @row("MPA-86", "MPA-87")
 def half_close(t):
-    """The peer sends FIN: its last Send is delivered, the ULP is told, the device's Sends arrive, then FIN"""
+    """The peer sends FIN: its last Send is delivered, the ULP gets DISCONNECTED, the device's Sends arrive, then FIN"""
     ulp = t.ulp()
     # the device's Sends complete before the peer reads, because the peer's window is large enough
     # for all three Sends
@@ -176,7 +176,7 @@ def own_close(t):
 
 @row("MPA-88")
 def cut_off(t):
-    """RST or FIN before or within an FPDU: the ULP is told, its receives are flushed, nothing is delivered"""
+    """RST or FIN before or within an FPDU: the ULP gets DISCONNECTED, its receives are flushed, nothing is delivered"""
     ulp = t.ulp()
     # TCP does not retransmit a lost RST
     ends = ("rst", "fin") if t.place.lossless else ("fin",)
@@ -233,7 +233,7 @@ def reset_while_sending(t):
 
 @row("MPA-88", alone=True)
 def black_hole(t):
-    """The peer's packets are lost: the device's TCP gives up, the ULP is told, and its receives are flushed"""
+    """The peer's packets are lost: the device's TCP gives up, the ULP gets DISCONNECTED, its receives are flushed"""
     if t.place.interface == "lo" or not t.place.lossless or t.place.path != "direct":
         raise Skip("needs a direct link without losses that is not the loopback interface")
     was = t.place.run("sysctl", "-n", "net.ipv4.tcp_retries2", capture_output=True, text=True).stdout.strip()

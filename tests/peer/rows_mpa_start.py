@@ -232,7 +232,7 @@ def switch_in_pieces(t):
 
 @row("MPA-53", "RDMAP-54")
 def terminate_behind_reply(t):
-    """A Reply and a Terminate come in one segment: the ULP is told of the connection and of its end"""
+    """A Reply and a Terminate come in one segment: the ULP gets ESTABLISHED, and then DISCONNECTED"""
     conn = t.request()
     conn.peer.accept(more=fpdu.fpdu(fpdu.terminate(2, 0, 2)))
     for want in ("ESTABLISHED", "DISCONNECTED"):

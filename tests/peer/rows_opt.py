@@ -177,8 +177,9 @@ def tiny_segments(t):
 
 def mixed(t, ulp, listener, flags=mpa.C, before=None):
     """
-    Makes the device send messages of many sizes at once: they wait for the peer's first FPDU.
-    Returns their DDP Segments. before: a function that runs after the connection is established.
+    Makes the device send messages of many sizes together: the messages wait for the peer's first
+    FPDU. Returns their DDP Segments. before: a function that runs after the connection is
+    established.
     """
     conn = roomy(t, ulp, flags, listener=listener, first=False, swr=256, depth=600)
     if before:
@@ -307,8 +308,8 @@ def mtu_changes(t):
             emss = full - (mtu - value)
             want = mulpdu(emss, flags & mpa.M)
             equal({len(seg.ulpdu) for seg in segs[1:-1]}, {want}, "ULPDUs, MTU %d" % value)
-            # The first FPDU also has this size; or it fills the TCP segment in which the message
-            # before it ended, except octets that are reserved for a marker.
+            # The first FPDU also has this size; or it fills the rest of the TCP segment in which
+            # the previous message ended, up to octets that are reserved for a marker.
             left = emss - before[-1].size - segs[0].size
             most = 8 if flags & mpa.M else 4
             check(len(segs[0].ulpdu) == want or 0 <= left < most, "the first ULPDU, MTU %d:" % value, segs[0], left)

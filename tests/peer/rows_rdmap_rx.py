@@ -56,7 +56,7 @@ def term_received(t):
 
 @row("RDMAP-54", "RDMAP-78")
 def term_names_a_read(t):
-    """Of three Reads, only the one that the header in a Terminate names completes with an access error"""
+    """Of three Reads, only the Read whose header is in a Terminate completes with an access error"""
     ulp = t.ulp()
     for which in range(3):
         conn, requests = reader(t, ulp, 3, recvs=1)
@@ -134,7 +134,7 @@ def term_invalid(t):
 
 @row("RDMAP-22", "RDMAP-29")
 def silent_operations(t):
-    """The peer's Writes and Reads, also zero-length ones, cause no completion and take no receive"""
+    """The peer's Writes and Reads, also zero-length ones, cause no completion and use no receive"""
     conn = t.passive()
     for n in range(20):
         conn.peer.put_write(conn.stag, conn.addr + 100 * n, b"w" * 50)
@@ -174,7 +174,7 @@ def read_sizes(t):
 
 @row("RDMAP-31", "RDMAP-39", "RDMAP-27", "RDMAP-37")
 def reads_in_order(t):
-    """As many Reads at once as IRD allows get whole Responses, in the order of the Requests"""
+    """As many outstanding Reads as IRD permits get whole Responses, in the order of the Requests"""
     conn = t.passive(ird=8)
     conn.ulp.set(mr=conn.mr, off=0, data=bytes(range(256)) * 64)
     for _ in range(5):

@@ -192,7 +192,7 @@ def depths(t):
 
 @row("RDMAP-67")
 def completes_when_sent(t):
-    """Sends that TCP has not taken do not complete; after the peer reads again, all Sends complete"""
+    """Sends whose octets TCP has not taken do not complete; after the peer reads again, all Sends complete"""
     conn = t.passive(recvs=0)
     narrow(conn)
     number = conn.ulp.new()
@@ -228,7 +228,7 @@ def write_then_send(t):
 
 @row("RDMAP-64", "RDMAP-69", "RDMAP-31")
 def write_then_read(t):
-    """A Read returns the data of the Write before it (2000 Reads, four at a time, sent at once or in pieces)"""
+    """A Read returns the data of the Write before it (2000 Reads, four at a time, in one write or in pieces)"""
     conn = t.passive(ird=4)
     for turn in range(500):
         data = [t.rng.randbytes(40 + n) for n in range(4)]

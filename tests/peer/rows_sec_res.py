@@ -37,7 +37,7 @@ stated("selftest", "ipsec.sh: all operations over ESP; when the keys are removed
 
 @row("SEC-20")
 def completions_lost(t):
-    """A completion queue overflows: two events, its stream ends (Terminate 0/0/00), and other streams go on"""
+    """A completion queue overflows: two events, its stream ends (Terminate 0/0/00), and other streams continue"""
     ulp = t.ulp()
     other = t.passive(ulp=ulp)
     conn = t.passive(ulp=ulp, depth=4, recvs=32, recv_len=16)
@@ -62,7 +62,7 @@ def completions_lost(t):
 
 @row("SEC-22")
 def read_flood(t):
-    """A peer has more Reads outstanding than agreed: its stream gets Terminate 1/2/02, other streams go on"""
+    """A peer has more Reads outstanding than agreed: its stream gets Terminate 1/2/02, other streams continue"""
     ulp = t.ulp()
     other = t.passive(ulp=ulp)
     conn = t.passive(ulp=ulp, word=(4, 4), ird=4)
@@ -99,7 +99,7 @@ def free_memory():
 
 def pass_by(conn, *sizes):
     """
-    Makes the device send Writes of these sizes, which the peer reads at once. The Writes use the
+    Makes the device send Writes of these sizes, and lets the peer read them. The Writes use the
     rest of the memory in which the device frames FPDUs, so that the device needs other memory for
     later FPDUs.
     """

@@ -54,7 +54,7 @@ def completions(conn, n):
 
 @row("DDP-59", "SEC-17")
 def shared_incomplete(t):
-    """A Send that is not complete keeps its receive; Sends of other streams take the next ones, and complete"""
+    """A Send that is not complete keeps its receive; Sends of other streams take the next receives, and complete"""
     q = Shared(t, 4)
     one, two = q.conns
     one.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"begin-", last=False))
@@ -154,7 +154,8 @@ def shared_domain(t):
     one.peer.put(bad)
     term = one.peer.segment()
     check(term.opcode == fpdu.TERM, "this is no Terminate:", term)
-    # a receive whose lkey belongs to the domain of the queue pair, and not to that of the queue
+    # a receive whose lkey belongs to the domain of the queue pair, not to the domain of the
+    # shared queue
     q.ulp.recv(srq=q.number, wr=5, sge="%d:0:16" % two.mr)
     two.peer.put_send(b"second")
     equal(completions(two, 1), [(1, SUCCESS, two.qpn)], "completions")

@@ -58,7 +58,7 @@ def one_stream_alone(t):
 
 @row("DDP-76")
 def domain_of_a_window(t):
-    """A window of type 1 works on all streams of its domain; on other streams: Terminate 1/1/02"""
+    """A window of type 1 can be used on all streams of its domain; on other streams: Terminate 1/1/02"""
     ulp = t.ulp()
     mine, near = binds(t, ulp), t.passive(ulp=ulp)
     _, stag, at = window(mine, kind=1)

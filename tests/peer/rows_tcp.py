@@ -3,8 +3,8 @@
 Segments that overlap: TCP's receive queue contains some octets twice. The device must still process
 each octet once, and in order (RFC 5044 5.2, A.4).
 
-The device takes whole FPDUs from the queue at once. So the queue grows only while an FPDU is
-incomplete, and these tests complete an FPDU late.
+The device takes an FPDU from the queue as soon as the FPDU is complete. So the queue grows only
+while an FPDU is incomplete, and these tests complete an FPDU late.
 """
 import fpdu
 from outcome import equal

@@ -93,8 +93,8 @@ def one_message(conn):
 
 
 def post_one(conn):
-    """Lets the device post a Send of 100 octets. The Send completes at once, because TCP takes its
-    octets."""
+    """Lets the device post a Send of 100 octets. The Send completes immediately, because TCP
+    takes its octets."""
     conn.post("send", wr=1000, sge="%d:0:100" % conn.mr)
     wc = conn.poll()[0]
     equal((wc.wr, wc.status), (1000, SUCCESS), "completion of the Send")

@@ -55,7 +55,7 @@ def works(t, ulp, listener):
 
 @row("MPA-88", "MPA-70")
 def ends_in_request(t):
-    """FIN or RST after each octet of an incomplete Request: the listener goes on, and the ULP gets no event"""
+    """FIN or RST after each octet of an incomplete Request: the listener still works, and the ULP gets no event"""
     t.own_tcp()
     ulp = t.ulp()
     listener = t.listener(ulp)
@@ -75,7 +75,7 @@ def ends_in_request(t):
 
 @row("MPA-88")
 def ends_behind_request(t):
-    """FIN or RST after a Request, before or at accept: accept fails or the connection ends, the listener goes on"""
+    """FIN or RST after a Request, before or at accept: accept fails or the connection ends, the listener still works"""
     t.own_tcp()
     ulp = t.ulp()
     listener = t.listener(ulp)

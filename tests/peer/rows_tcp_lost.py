@@ -90,7 +90,7 @@ def together(t):
 
 @row("MPA-88", "RDMAP-55", alone=True)
 def reset_behind_much(t):
-    """RST after more data than the device takes at once, while it sends: the Send before the RST is delivered"""
+    """RST after more data than the device takes in one run, while it sends: the Send before the RST is delivered"""
     conn = own(t, swr=512, depth=600)
     begun = stuck(conn)
     tcp = conn.tcp

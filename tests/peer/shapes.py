@@ -250,7 +250,7 @@ class Gate:
         return [min(out[n:n + TRIES]) for n in range(0, len(out), TRIES)]
 
     def judge(self, tap, shape):
-        """Checks that twice as many segments need at most MOST times as many instructions."""
+        """Checks that twice as many segments need 0.5 to MOST times as many instructions."""
         if self.markers != shape.markers:
             self.markers = shape.markers
             self.case.setting("markers", "on" if shape.markers else "off")

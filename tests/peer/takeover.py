@@ -4,7 +4,7 @@
 takeover.py HOST PORT QPN...    tries to connect queue pairs of other processes
 
 Each attempt connects the queue pair with the number QPN to HOST and PORT, where a program must
-listen. The attempt must fail at once, with EINVAL, so that the listening program sees no
+listen. The attempt must fail immediately, with EINVAL, so that the listening program sees no
 connection. Writes TAP to standard output.
 """
 import errno

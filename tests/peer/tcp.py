@@ -35,9 +35,9 @@ class Tcp:
     """ One connection. link: a Link (link.py); port: our port; mss: the largest segment, in each
     direction; isn: our first sequence number; window: our window, which a test may change at any
     time; stamps: we use timestamps; sack: the other side may send selective acknowledgments.
-    answer: whether we acknowledge received data at once. A test may replace these functions:
-    loses(packet) returns whether a received packet is dropped; cut(begin, end) returns the segments
-    of sendall(); recv() calls idle() while nothing arrives. """
+    answer: whether we acknowledge received data immediately. A test may replace these functions:
+    loses(packet) returns whether a received packet is dropped; cut(begin, end) returns the
+    segments of sendall(); recv() calls idle() while nothing arrives. """
 
     def __init__(self, link, port, mss=1400, isn=None, window=65535, stamps=False, sack=True, cut=None):
         self.link, self.port, self.mss, self.window, self.stamps, self.sack = link, port, mss, window, stamps, sack

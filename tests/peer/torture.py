@@ -184,7 +184,7 @@ class Stream:
 
     def broken(self, ulpdus, **frame):
         """
-        Sends ulpdus, of which the last has an error, and then a message that the device must
+        Sends ulpdus, whose last ULPDU has an error, and then a message that the device must
         ignore. frame: arguments of Peer.frame() that break the last FPDU.
         """
         framed = self.conn.peer.frame

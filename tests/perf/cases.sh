@@ -24,12 +24,13 @@
 #						discard (TCP whose received data the kernel
 #						discards) and iperf3
 #
-# -qN: N queue pairs (1). -bidir: both directions at once. -srq: all queue pairs use one shared
-# receive queue. -odp: the memory regions use on-demand paging. -crc: with CRC; without this word,
-# CRC is off. -direct: without rdma_cm (perftest without -R). -large and -zerocopy are settings of the links: large_fpdus=on and zerocopy=auto.
-# SIZE is in bytes, or has the suffix k or m. With MTU 65536 the packets pass through lo, with other
-# MTUs through a veth pair. rate, lat, mean, conn, memory, nvme, perftest and path use MTU 1500; two
-# uses the MTU of the network cards.
+# -qN: N queue pairs (1). -bidir: both directions at the same time. -srq: all queue pairs use one
+# shared receive queue. -odp: the memory regions use on-demand paging. -crc: with CRC; without
+# this word, CRC is off. -direct: without rdma_cm (perftest without -R). -large and -zerocopy are
+# settings of the links: large_fpdus=on and zerocopy=auto. SIZE is in bytes, or has the suffix k
+# or m. With MTU 65536 the packets pass through lo, with other MTUs through a veth pair. rate,
+# lat, mean, conn, memory, nvme, perftest and path use MTU 1500; two uses the MTU of the network
+# cards.
 
 TARGET_CASES="write-64k-1500 read-64k-1500 send-64k-1500 write-64k-9000 write-64k-65536
 	write-1m-1500 write-8m-1500 write-1m-9000 write-8m-9000 write-1m-65536 write-8m-65536
@@ -84,8 +85,8 @@ octets() {
 	esac
 }
 
-# case_options WORD...: sets C_MTU, C_QPS and so on from the words of a case's name after the size.
-# Fails if it does not know a word.
+# case_options WORD...: sets C_MTU, C_QPS and so on from the words of a case's name after the
+# size. Fails if it does not know a word.
 case_options() {
 	local word
 	for word; do
@@ -107,8 +108,8 @@ case_options() {
 
 # case_parse CASE: sets C_NAME, C_KIND, C_PATH, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_SRQ, C_ODP,
 # C_CRC, C_LARGE, C_ZEROCOPY, C_END, C_DIRECT, C_PERFTEST (bw, rate or lat), and C_WHO to the
-# contestants. Fails if there is no such case,
-# if the case does not support a contestant after "@", or if no contestant follows "@".
+# contestants. Fails if there is no such case, if the case does not support a contestant after "@",
+# or if no contestant follows "@".
 case_parse() {
 	local who all
 	C_NAME=${1%%@*}

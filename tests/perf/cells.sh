@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Measures one figure of one contestant: one cell of the table of figures. The functions cell_*
-# print "VALUE UNIT" and succeed, or print the error on standard error and fail. Needs lib/net.sh,
-# cases.sh and paths.sh.
+# print "VALUE UNIT" and succeed, or fail; then the errors of the programs are in $TMP/said or
+# $TMP/client. Needs lib/net.sh, cases.sh and paths.sh.
 #
 #	CELL_MS		milliseconds for which a stream runs
 #	CELL_INSN	if set, the machine's clock counts instructions
@@ -122,9 +122,10 @@ value() {
 }
 
 # how_long TIMES: sets HOW to the options of iwt_bench and iwt_tcpref that determine how long a run
-# lasts: usually CELL_MS milliseconds. If the clock counts instructions, a run (except of the kind
-# "path") has a fixed number of messages instead, multiplied by TIMES (between two machines by 32).
-# Streams first send messages that are not measured, because TCP begins each connection slowly.
+# lasts: usually CELL_MS milliseconds (for the kind "path" multiplied by path_times()). If the
+# clock counts instructions, a run (except of the kind "path") has a fixed number of messages
+# instead, multiplied by TIMES (between two machines by 32). Streams first send messages that are
+# not measured, because TCP begins each connection slowly.
 how_long() {
 	local n warm
 	HOW=(-t "$CELL_MS")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Makes paths to a distant host: a router between both hosts delays, loses or reorders packets.
-# Needs lib/middle.sh. The server is in A, and the client, which sends, is in B. The times are round
-# trip times. A buffer is what TCP gives to the net device at once (an skb): usually many segments.
+# Needs lib/middle.sh. The server is in A, and the client, which sends, is in B. The times are
+# round trip times. A buffer (an skb) is the data that TCP passes to the net device in one call:
+# usually many segments.
 #
 #	far	10 ms
 #	lossy	10 ms; 0.05 % of the buffers are lost, each with all its segments

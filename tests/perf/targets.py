@@ -124,5 +124,5 @@ def all_targets():
 
 
 def measured(res):
-    """Returns the targets of which at least one case was run."""
+    """Returns the targets for which at least one case was run."""
     return [t for t in all_targets() if t.of[0] in res.order or t.to[0] in res.order]

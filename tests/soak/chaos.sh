@@ -28,8 +28,9 @@ taken() {
 	done
 }
 
-# there WHAT COMMAND...: like must WHAT COMMAND..., but allows a failure if the net device
-# disappears meanwhile (taken). A COMMAND that hangs (status 124 of iwt_patient) is always an error.
+# there WHAT COMMAND...: does the same as must WHAT COMMAND..., but allows a failure if the net
+# device has disappeared (taken). A COMMAND that hangs (status 124 of iwt_patient) is always an
+# error.
 there() {
 	local what=$1 status
 	shift

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
 # The lane "direct": programs that do not use rdma_cm come and go. Several pairs of
-# ibv_rc_pingpong exchange data at once, and are killed or stopped at random moments; programs
-# with many queue pairs are killed while these connect. Programs that no event has touched must
-# end without an error. The programs poll for completions. So they run with nice(1), and other
-# programs have priority.
+# ibv_rc_pingpong exchange data at the same time, and are killed or stopped at random moments;
+# programs with many queue pairs are killed while these connect. Programs that no event has
+# touched must end without an error. The programs poll for completions. So they run with nice(1),
+# and other programs have priority.
 
 # direct_setting: changes a setting of both links, to a value with which direct connections work
 direct_setting() {
@@ -111,7 +111,8 @@ pairs_killed() {
 	done
 }
 
-# direct_group: sets GROUP to a group of tests of iwt_direct, with its options
+# direct_group 4|6: sets GROUP to arguments of iwt_direct: a random group of its tests, and GIDs
+# that are addresses of this family
 direct_group() {
 	one_of basics late leave reset receives errors "-n 60 many" "-n 15 churn"
 	read -ra GROUP <<<"$PICK"

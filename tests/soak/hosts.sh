@@ -98,7 +98,8 @@ hosts_down() {
 	MADE_NS=() MADE_DEV=()
 }
 
-# is_set LINK NAME: sets SET to the value of LINK's setting NAME, or to "" if LINK does not exist
+# is_set LINK NAME: sets SET to the value of LINK's setting NAME, or to "" if the setting cannot
+# be read
 is_set() { SET=; { read -r SET <"$SETTINGS/$1/$2"; } 2>/dev/null; }
 
 # at_odds CRC LINK: would a link with the setting CRC and LINK refuse to connect, because one link

@@ -54,7 +54,8 @@ memory() {
 
 no_orphans() { sockets | grep -qx 'tcp:orphan 0'; }
 
-# measure ROUND: waits until slowly released objects are gone, then measures
+# measure ROUND: waits until no orphaned sockets exist, frees caches, and writes the measurements
+# to the file level.ROUND
 measure() {
 	busywait 30 no_orphans
 	sync

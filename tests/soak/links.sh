@@ -31,7 +31,7 @@ listener() {
 heard() { wait_listen "$NS" 7471 || { complain "no listener"; show "$WORK/listener"; }; }
 
 # to_end WHAT: deletes WHAT (link, netdev, below: the net device below, both: link and net device,
-# namespace: nothing here). Checks that the link is gone, except with "namespace"
+# namespace: the caller deletes it). Checks that the link is gone, except with "namespace"
 to_end() {
 	case $1 in
 	link) must "link $DEV goes" by_name "$DEV" rdma link delete "$DEV" ;;

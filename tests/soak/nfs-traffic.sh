@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2034 # for choice.sh
 # nfs-traffic.sh DIR SEED: runs in its own mount namespace. Mounts the directory that
-# lib/nfs_roles.sh serves, writes files, reads the files and compares their contents, until the file
-# DIR/stop-client exists. Writes the number of the last round to DIR/nfs, and errors to
+# lib/nfs_roles.sh serves, writes files, reads the files and compares their contents, until the
+# file DIR/stop-client exists. Writes the number of completed rounds to DIR/nfs, and errors to
 # DIR/nfs-wrong. While the file DIR/pause exists, this script waits between two rounds, and makes
-# the file DIR/nfs-paused. Fails if it cannot mount the directory, or if DIR/nfs-wrong exists at the
-# end (soak.sh removes the file after it has reported the errors).
+# the file DIR/nfs-paused. Fails if it cannot mount the directory, or if DIR/nfs-wrong exists at
+# the end (soak.sh removes the file after it has reported the errors).
 dir=$1 SOAK=$1 LANE=nfs
 shopt -s nullglob
 . "$(dirname "$0")/choice.sh"

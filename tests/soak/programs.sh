@@ -108,7 +108,8 @@ same_revision() {
 	mkdir -p "$SETTINGS/$DEV_A" && echo 1 >"$SETTINGS/$DEV_A/mpa_revision"
 }
 
-# endless KIND 4|6: starts an endless program; CLI is the client's pid
+# endless KIND 4|6: starts a server and a client that run until an event or the test ends them;
+# SRV and CLI are their pids
 endless() {
 	local kind=$1
 	address "$2" B
@@ -132,7 +133,8 @@ endless() {
 	return 1
 }
 
-# goes_on SECONDS: do the two programs still transfer bytes?
+# goes_on SECONDS: are the server and the client of endless() alive, and do bytes pass between
+# them within SECONDS?
 goes_on() {
 	MOVING_FROM=
 	busywait "$1" moving "$NS_A" "$IF_A" 30000 && alive "$CLI" && alive "$SRV"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2034 # the other files use the variables
-# The soak test: makes many events happen at once, at random, for a long time (see
+# The soak test: makes many events happen at the same time, at random, for a long time (see
 # Documentation/testing.rst).
 #
 #	soak.sh [--time SECONDS] [--seed N] [--first ROUND] [--lanes "LANE..."] [--levels]
