@@ -146,7 +146,7 @@ class Pair:
         return self.ulp.poll(n, cq=self.cq)
 
     def none(self, ms=100):
-        """Checks that there is no completion."""
+        """Checks that no completion arrives within ms milliseconds."""
         self.ulp.none(ms, cq=self.cq)
 
     def memory(self, offset, size):

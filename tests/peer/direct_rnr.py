@@ -178,7 +178,7 @@ def waiting_reset(b):
 
 
 def confirming(b):
-    """Zero-length Reads of STag 1: right ones, and others that look like them"""
+    """The device answers zero-length Reads of STag 1; a longer Read of STag 1: Terminate 0/1/00"""
     pair = b.pair().wait()
     peer = b.accepted(pair)
     for offset in 0, 1, 1 << 63:
@@ -206,7 +206,7 @@ def confirming(b):
 
 
 def wrong_confirm(b):
-    """Wrong answers to the Read that confirms: the Send does not complete with success"""
+    """Wrong, early, repeated or no answers to the Read that confirms a Send: a Terminate, or the Send fails"""
     for what in ("stag", "offset", "data", "early", "twice", "nothing"):
         pair = b.pair().wait()
         peer = b.accepted(pair)

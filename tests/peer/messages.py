@@ -67,8 +67,9 @@ class Memory:
 
 
 class Inbox:
-    """The messages that the device has sent: the data of tagged messages by STag, of which those in
-    "ended" are complete; the data of Sends; and the Read Requests. last: no Send is incomplete."""
+    """The messages that the device has sent. tagged: {STag: data of the tagged message}; ended:
+    the STags whose messages are complete; sends: the data of each Send; requests: the fields of
+    the Read Requests; last: whether the last Send is complete."""
 
     def __init__(self, peer):
         self.peer = peer

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5044 C: connections with RDMAC peers, which use MPA revision 0 (setting rdmac_permissive)."""
+"""RFC 5044, appendix C: connections with RDMAC peers, which use MPA revision 0 (setting
+rdmac_permissive)."""
 import errno
 
 import fpdu

@@ -27,8 +27,8 @@ def window(conn, kind=2, off=4000, size=1000, access="wra", mw=None, **how):
 
 def binds(t, ulp=None):
     """
-    Returns a connection whose region permits windows. By the STag of the region itself, the peer
-    may read, but not write.
+    Returns a connection whose region permits windows. With the STag of the region itself, the
+    peer may read, but not write.
     """
     return t.passive(ulp=ulp, access="lrb")
 
@@ -146,7 +146,7 @@ def rights_of_a_window(t):
 
 @row("SEC-25")
 def type_1_stays(t):
-    """A peer can't invalidate a window of type 1: Terminate 0/2/09; its owner can't either: the request fails"""
+    """A peer can't invalidate a window of type 1: Terminate 0/2/09; the program can't either: its request fails"""
     ulp = t.ulp()
     conn = binds(t, ulp)
     _, stag, at = window(conn, kind=1)
@@ -161,7 +161,7 @@ def type_1_stays(t):
 
 @row("SEC-26")
 def no_window_there(t):
-    """A bind beyond its region completes with an error and ends the stream: Terminate 0/0/00"""
+    """A bind to a range beyond the region completes with an error and ends the stream: Terminate 0/0/00"""
     conn = binds(t)
     conn.ulp.mw(mw=1)
     conn.post("bind", mw=1, mr=conn.mr, off=65000, len=1000, access="w")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-The path loses all packets for ten seconds, and then works again. In the states of startup, the tests
-check that the connection is made, or that its reject arrives. In the later states of an endpoint
-(proto/cmfsm.c) and of a queue pair (proto/qpfsm.c), and in both roles, they check that no message is
-lost. The peer uses the TCP of tcp.py.
+The path loses all packets for ten seconds, and then works again. In the states of startup, the
+tests check that the connection is made, or that the reject arrives. In the later states of an
+endpoint (proto/cmfsm.c) and of a queue pair (proto/qpfsm.c), and in both roles, the tests check
+that no message is lost. The peer uses the TCP of tcp.py.
 """
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -59,7 +59,7 @@ def read_on(conn):
 def probed_rarely(tcp):
     """
     Waits until the device's TCP has probed the closed window after a pause of six seconds. TCP
-    doubles the pauses, so its next probe comes when the dead path works again.
+    doubles the pauses, so the next pause is longer than DEAD seconds.
     """
     while tcp.pump(6):
         pass

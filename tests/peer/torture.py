@@ -41,8 +41,8 @@ REGIONS = {SMALL: 16 << 10, LARGE: 128 << 10}
 
 
 class Stream:
-    """One connection, from its startup to its end. seed and index, the number of the stream,
-    determine the sequences of random choices."""
+    """One connection, from its startup to its end. index: the number of the stream. seed and
+    index together determine the random choices."""
 
     def __init__(self, worker, seed, index):
         self.worker, self.case, self.ulp = worker, worker.case, worker.ulp
