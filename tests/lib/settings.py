@@ -25,7 +25,8 @@ def number(text, bits):
     if not m:
         return None, errno.EINVAL
     value = int(m[1], 16) if m[1] else int(m[2], 8) if m[2] else int(m[3])
-    # if a number is too large for every type, the kernel does not look at the text after it
+    # if a number does not fit into 64 bits, the kernel reports ERANGE, and does not check the
+    # text after the number
     if value < 2**64 and text[m.end():] not in ("", "\n"):
         return None, errno.EINVAL
     return (value, None) if value < 2**bits else (None, errno.ERANGE)

@@ -302,7 +302,8 @@ class Bench:
 
     def called(self, server, pair=None, rts=True):
         """Accepts a connection of the device; returns the Peer that has received the Request.
-        pair: the queue pair that must have sent the Request."""
+        pair: the queue pair that must have sent the Request; rts: whether this queue pair is in
+        RTS."""
         while True:
             peer = Peer(server.accept()[0])
             frame = peer.await_request()

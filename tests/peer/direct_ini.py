@@ -44,8 +44,8 @@ class Replies:
         return peer
 
     def bad(self, octets, **how):
-        """Answers the next attempt with octets, which the device must not accept: it closes the
-        connection."""
+        """Answers the next attempt with octets that the device must not accept. Checks that the
+        device closes the connection, after nothing or one Terminate."""
         peer = self.attempt()
         try:
             peer.send(octets, **how)

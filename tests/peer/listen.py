@@ -168,9 +168,9 @@ def flood(host, port):
 
 def reader(path, out):
     """
-    Runs in a process: starts the RCU reader in the kernel, which prevents the end of grace periods
-    until during() stops it. Puts "" into out, or an error if the reader ended before, because of
-    its own time limit. path: the debugfs file of iwt_ktest.
+    Runs in a process: starts the RCU reader in the kernel, which prevents the end of grace
+    periods until during() stops the reader. When the reader has ended, puts "" into out, or an
+    error if its own time limit ended the reader. path: the debugfs file of iwt_ktest.
     """
     with open(path, "wb", buffering=0) as file:
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5041: segments that the device sends, and how it uses TCP."""
+"""RFC 5041: segments that the device sends, and how the device uses TCP."""
 import collections
 import socket
 import time

@@ -261,7 +261,7 @@ def bad_replies(t):
 @row("EMPA-31")
 def old_responder(t):
     """
-    A responder that closes at the enhanced Request gets a plain Request on a new connection, which it can answer
+    A responder that closes at the enhanced Request gets a plain Request on a new connection, and may answer
 
     On the new connection, the responder accepts (ESTABLISHED), rejects (REJECTED), or sends an
     enhanced Reply to the plain Request (CONNECT_ERROR).

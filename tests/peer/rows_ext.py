@@ -263,7 +263,7 @@ def queue_3(t):
 @row("EXT-16", "EXT-13")
 def in_order(t):
     """
-    As many Reads and atomic operations as IRD, in one TCP write, are processed and answered in order
+    As many Reads and atomic operations as IRD permits, in one TCP write, are processed and answered in order
 
     Each operation sees the results of the operations before it.
     """

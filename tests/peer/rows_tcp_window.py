@@ -128,7 +128,7 @@ def opens(conn, size):
 
 @row("MPA-88")
 def zero_window(t):
-    """The peer's window is closed for a second, then opens, also by one octet first: the Send arrives whole"""
+    """The peer's window is closed for a second, then opens, at first to 0, 1 or 300 octets: the Send arrives whole"""
     conn = own(t)
     tcp = conn.tcp
     conn.ulp.set(mr=conn.mr, data=t.rng.randbytes(65536))

@@ -108,8 +108,8 @@ case_options() {
 
 # case_parse CASE: sets C_NAME, C_KIND, C_PATH, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_SRQ, C_ODP,
 # C_CRC, C_LARGE, C_ZEROCOPY, C_END, C_DIRECT, C_PERFTEST (bw, rate or lat), and C_WHO to the
-# contestants. Fails if there is no such case, if the case does not support a contestant after "@",
-# or if no contestant follows "@".
+# contestants. Fails if there is no such case, if the case does not support a contestant after
+# "@", or if no contestant follows "@".
 case_parse() {
 	local who all
 	C_NAME=${1%%@*}

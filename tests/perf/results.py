@@ -54,7 +54,8 @@ class Results:
             self.bad.setdefault((case, who), set()).add(int(rnd))
 
     def drop(self):
-        """Drops the disturbed rounds, if at least half of the rounds were not disturbed."""
+        """Drops the disturbed rounds of each case and contestant, if at least half of its rounds
+        were not disturbed."""
         for cell, rounds in self.bad.items():
             values = self.values[cell]
             if len(rounds) * 2 <= len(values):
@@ -111,7 +112,7 @@ def load(path):
 
 
 def number(value):
-    """Returns value with three significant digits, without an exponent."""
+    """Returns value as text for a table: at most three decimals, no exponent; "-" for None."""
     if value is None:
         return "-"
     if value >= 1000:
