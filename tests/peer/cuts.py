@@ -84,7 +84,8 @@ SPANS = (40, 300, 1500, 1500, 4000, 20000)
 
 def schedule(rng, begin, end, floor, ways=WAYS):
     """Returns the (begin, end) of segments that cover [begin, end). A segment may begin before
-    begin, but not before floor. ways: the functions above from which it chooses."""
+    begin, but not before floor. ways: for each part, one of these functions is chosen
+    at random."""
     out, at = [], begin
     while at < end:
         part = min(rng.choice(SPANS), end - at)

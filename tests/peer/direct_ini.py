@@ -109,7 +109,7 @@ def ini_every_bit(b):
 
 
 def ini_replies(b):
-    """Other wrong replies: lengths, rejects, garbage, no Reply, FIN, RST; then a right, slow Reply"""
+    """Other wrong replies: lengths, rejects, garbage, FIN, RST; then a right, slow Reply"""
     r = Replies(b)
     good = r.pair.right()
     for size in (0, 1, 4, 8, 40, 55, 57, 64, 508):

@@ -50,7 +50,7 @@ def waits(b):
 
 
 def shared(b):
-    """Connections wait for receives of one shared receive queue, and some of these connections end"""
+    """Connections wait for receives of one shared receive queue, and some of them end"""
     srq = b.ulp.new()
     b.ulp.srq(srq=srq)
     pairs = [b.pair(srq=srq).wait() for _ in range(6)]
@@ -90,7 +90,7 @@ def limit(b):
 
 
 def ends_waiting(b):
-    """A Send waits, and the peer ends the connection: by FIN, RST, a Terminate or garbage after the Send"""
+    """A Send waits; then the peer ends the connection by FIN, RST, a Terminate or garbage"""
     for end in ("fin", "rst", "terminate", "garbage", "half"):
         pair = b.pair().wait()
         peer = b.accepted(pair)
@@ -178,7 +178,7 @@ def waiting_reset(b):
 
 
 def confirming(b):
-    """The device answers zero-length Reads of STag 1; a longer Read of STag 1: Terminate 0/1/00"""
+    """The device answers zero-length Reads of STag 1; a longer Read: Terminate 0/1/00"""
     pair = b.pair().wait()
     peer = b.accepted(pair)
     for offset in 0, 1, 1 << 63:
@@ -206,7 +206,7 @@ def confirming(b):
 
 
 def wrong_confirm(b):
-    """Wrong, early, repeated or no answers to the Read that confirms a Send: a Terminate, or the Send fails"""
+    """Wrong, early, repeated or no answers to the confirming Read: Terminate or an error"""
     for what in ("stag", "offset", "data", "early", "twice", "nothing"):
         pair = b.pair().wait()
         peer = b.accepted(pair)

@@ -104,7 +104,7 @@ def overlaps_out_of_order(t):
 
 @row("OPT-14", "MPA-49")
 def backwards(t):
-    """Segments come from the end to the beginning of the stream, each overlaps the segment that follows in the stream"""
+    """Segments come from the end to the beginning of the stream; each overlaps the segment that was sent before it"""
     scripted(t, [700, 1, 700], lambda size, at: [(begin, min(begin + 90, size)) for begin in
                                                   range(size - size % 50, -1, -50)])
 
