@@ -24,16 +24,16 @@ Conformance
 ===========
 
 These tables list each requirement of RFC 5044, 5041, 5040, 6581, 7306 and 5042, in our own words,
-and how it is met. Each requirement is a *row*. ``make conformance`` tests the module with a peer
-that shares no code with the module (``tests/peer``). If no test fails, the command makes this page
-and its tables anew. ``Documentation/conformance`` has one file for each RFC, with one line for each
-row. The columns of the tables:
+and how the driver meets the requirement. Each requirement is a *row*. ``make conformance`` tests
+the module with a peer that shares no code with the module (``tests/peer``). If no test fails, the
+command makes this page and its tables anew. ``Documentation/conformance`` has one file for each
+RFC, with one line for each row. These are the columns of the tables:
 
 Level
     The word of RFC 2119 that the RFC uses: MUST, SHOULD, MAY or a synonym. With two words, as in
     MUST/MAY, each word applies to a part of the row. All other entries (such as "info" and
-    "advice") mean that the RFC uses no such word: it describes how the protocol works, or gives
-    advice.
+    "advice") mean that the RFC uses no such word: the RFC describes how the protocol works, or
+    gives advice.
 On error
     What the RFC demands if the requirement is violated: the layer, type and code of a Terminate
     (1/2/02, for example), or another action. M, D and R are bits in the header of a Terminate.
@@ -55,13 +55,13 @@ the rows without a word of RFC 2119:
 %s"""
 MEANINGS = {
     "pass": "All tests of the row succeeded, between two hosts.",
-    "other test": "Packets cannot show it; a test of another kind does.",
-    "by reading": "No test can show it; the code was reviewed.",
-    "by others": "Another part of the kernel, or the program, does it.",
-    "not chosen": "The RFC leaves it open, or demands it only of an\n" + " " * 44 +
-                  "implementation with an optional part that iw_tcp lacks.",
-    "deviation": "It is done in another way, or not always: see *How*.",
-    "not implemented": "It does not exist: see *How*.",
+    "other test": "Packets cannot show the behaviour; another test does.",
+    "by reading": "No test can show the behaviour; the code was reviewed.",
+    "by others": "Another part of the kernel, or the program, must obey.",
+    "not chosen": "The RFC allows other behaviour, or has the requirement\n" + " " * 44 +
+                  "only for an optional part that iw_tcp lacks.",
+    "deviation": "The driver obeys differently, or not always: see *How*.",
+    "not implemented": "The driver does not obey: see *How*.",
 }
 LEVELS = ("MUST", "SHOULD", "MAY", "INFO")
 TABLE = """.. csv-table::
