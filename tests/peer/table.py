@@ -45,9 +45,12 @@ How
     another test; *design* names the code that was reviewed; *host* names the part of the kernel,
     and *ulp* the documentation for programs; *absent* says what the driver does instead.
 
-The tables use some abbreviations of the RFCs: OOO is "out of order". ULP is the program (or the
-consumer in the kernel) that uses RDMA. PRM is the privileged resource manager: the part of a system
-that allocates resources for programs, which here is the kernel. RNIC is the RDMA device.
+The requirements are short notes; the RFCs have the exact words. The notes use abbreviations of the
+RFCs and of verbs: OOO is "out of order". ULP is the program (or the consumer in the kernel) that
+uses RDMA. PRM is the privileged resource manager: the part of a system that allocates resources for
+programs, which here is the kernel. RNIC is the RDMA device. PD is a protection domain, QP a queue
+pair, CQ a completion queue, SQ a send queue, RQ a receive queue, and SRQ a shared receive queue.
+:doc:`glossary` explains other words of the RFCs.
 
 This table counts the rows. A row whose level has two words counts for the first word. INFO counts
 the rows without a word of RFC 2119:
