@@ -23,6 +23,7 @@
 static DEFINE_MUTEX(pace_lock);
 
 static unsigned long waiting(const struct iwt_direct_qp *d)
+	__must_hold(&d->lock)
 {
 	void *entry = xa_load(&d->dev->direct_waiting, d->user);
 
