@@ -47,10 +47,11 @@ all_came() {
 	[ ! -s "$TMP/came.came" ]
 }
 
-# kept_pd OUTPUT: does OUTPUT, of ib_send_bw, have results, and no error messages except those of a
-# version that does not deregister one of its regions? (perftest.rst)
+# kept_pd OUTPUT: is this the ib_send_bw of Debian 12, which does not deregister one of its regions
+# (perftest.rst)? Does OUTPUT have results, and no error messages except those of this fault?
 kept_pd() {
-	grep -qE '^ *[0-9]+ +[0-9]+ ' "$1" &&
+	ib_send_bw --version | grep -q '^Version: 6\.06$' &&
+		grep -qE '^ *[0-9]+ +[0-9]+ ' "$1" &&
 		[ "$(grep -ciE 'fail|could|error|unable' "$1")" = 2 ] &&
 		grep -q "Failed to deallocate PD - Device or resource busy" "$1" &&
 		grep -q "Couldn't destroy all SEND resources" "$1"
