@@ -15,7 +15,7 @@ want_settings
 two_links
 settings_begin
 for link in $DEV_A $DEV_B; do set_link $link direct_port 64791; done
-# group NAME GID [OPTION...]: runs a group of tests between GIDs with the index GID
+# group NAME INDEX [OPTION...]: runs a group of tests; both devices use their GID with this index
 group() {
 	tap "$1, GID $2" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "${@:3}" \
 		${IWT_SEED:+-s "$IWT_SEED"} "$DEV_A" "$2" "$DEV_B" "$2" "$1"

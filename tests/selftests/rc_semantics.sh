@@ -10,8 +10,8 @@ begin iwt_direct rdma
 only_iw_tcp "no other iWARP device connects without rdma_cm"
 only_with DIRECT
 two_links
-# group NAME [LABEL COMMAND...]: runs a group of tests between both links, by COMMAND. LABEL
-# describes COMMAND
+# group NAME [LABEL COMMAND...]: runs a group of tests between the two links. COMMAND is put in front
+# of the test's command line, and LABEL describes COMMAND
 group() {
 	tap "$1${2:+, $2}" iwt_patient $((IWT_TIME * 2)) "${@:3}" "$IWT_BIN/iwt_direct" \
 		${IWT_SEED:+-s "$IWT_SEED"} "$DEV_A" 1 "$DEV_B" 1 "$1"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work requests that this side must refuse: the bad request completes with the right status, all
- * later requests are flushed in order, and memory does not change. Also messages without a
- * receive or with too short a receive, and a full completion queue.
+ * Work requests that the device on which they are posted must refuse: the bad request completes
+ * with the right status, all later requests are flushed in order, and memory does not change. Also
+ * messages for which the peer has posted no receive, or a receive that is too short, and a full
+ * completion queue.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>

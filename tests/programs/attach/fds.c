@@ -288,10 +288,10 @@ static void *return_often(void *arg)
 }
 
 /*
- * Two threads try to attach the same socket. While the driver returns the socket to the process
- * for one thread, the other thread may begin the next attach. The driver may call the socket's
- * callbacks only while it owns the socket (lock_sock()): lockdep reports a call without this
- * lock.
+ * Two threads try to attach the same socket. When the attach of one thread fails, the driver
+ * gives the socket back to the process; meanwhile the other thread can begin its next attach. The
+ * driver may call the socket's callbacks only while it owns the socket (lock_sock()): lockdep
+ * reports a call without this lock.
  */
 static void returned(void)
 {

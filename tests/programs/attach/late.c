@@ -120,10 +120,10 @@ static void bad_pair(int fds[2], bool shut)
 }
 
 /*
- * The driver must attach the same socket that it has checked. The driver must never attach a bad
- * socket because the descriptor referred to a good socket during the check, and must not keep a
- * reference to the bad socket. Return: false if the driver made one of these two mistakes. @wrong
- * counts the attempts in which the driver checked the bad socket and refused it.
+ * The driver must attach the same socket that it has checked. If the descriptor referred to a good
+ * socket during the check and refers to a bad socket later, the driver must not attach the bad
+ * socket, and must not keep a reference to it. Return: false if the driver made one of these two
+ * mistakes. @wrong counts the attempts in which the driver checked the bad socket and refused it.
  */
 static bool swapped(bool shut, int *wrong)
 {

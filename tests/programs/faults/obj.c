@@ -198,7 +198,7 @@ int iwt_make_mr_dmabuf(unsigned int n)
 int iwt_make_mw(void) { mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2); return mw ? 0 : -1; }
 int iwt_free_mw(void) { return ibv_dealloc_mw(mw); }
 
-/* Makes a region of one page larger. The key of the region must change, unless the call fails. */
+/* Enlarges a region that has one page. If the call succeeds, the region's key must change. */
 int iwt_rereg_mr(unsigned int n)
 {
 	uint32_t key;

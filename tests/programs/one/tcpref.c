@@ -5,12 +5,12 @@
  *	iwt_tcpref -s|-c -a ADDRESS [-p PORT] [-D] [-l] [-m] [-I | -i FILE] [-q CONNECTIONS]
  *		[-S BYTES] [-t MS | -n MESSAGES] [-w WARMUP]
  *
- * Client (-c) and server (-s) are started with the same other options. The client writes messages
- * of BYTES (65536) to CONNECTIONS connections (1), and the server reads the messages. The
- * client stops after MS milliseconds (1000) or after MESSAGES messages. Before that the client
- * sends WARMUP messages, which are not measured (not with -l). With -D the kernel of the server
- * discards the messages instead, so that the data are copied once, as with RDMA. The client
- * measures until the server has read the last byte of each connection.
+ * Client (-c) and server (-s) are started with the same other options; defaults are in parentheses
+ * here. The client writes messages of BYTES (65536) to CONNECTIONS connections (1), and the server
+ * reads the messages. The client stops after MS milliseconds (1000) or after MESSAGES messages.
+ * Before the measurement the client sends WARMUP messages; with -l it sends none. With -D the
+ * server does not read the messages: its kernel discards them, so that the data are copied once,
+ * as with RDMA. The client measures until the server has read the last byte of each connection.
  * -l: the server answers each message, and the client waits for the answer.
  * -m: opens idle connections, and measures how much memory of the kernel they use.
  * -I, -i: measure the idle time of the processors, too, as the kernel reports it (-I), or as

@@ -293,7 +293,7 @@ struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access)
  * iwt_mr_destroy() - destroy a region
  * @mr: region; freed
  *
- * Process context, may sleep. Waits for engines that copy.
+ * Process context, may sleep. Waits for engines that are copying to or from the region.
  *
  * Return: 0, or -EBUSY as long as windows are bound to the region.
  */

@@ -149,7 +149,7 @@ void iwt_sock_follow_route(struct iwt_sock *s)
  * iwt_sock_near() - does the receiver seem to be on this machine?
  * @s: socket, lock held
  *
- * Return: the result of the last call of iwt_sock_follow_route(); false before the first call.
+ * Return: what the last iwt_sock_follow_route() has found; false before its first call.
  */
 bool iwt_sock_near(const struct iwt_sock *s)
 {

@@ -15,8 +15,8 @@
  * waits, the ring has the flag IWT_RING_NEED_WAKEUP, and the process rings the doorbell after
  * each post; if the process does not know this doorbell, a timer looks for posts. The doorbell
  * wakes streams in the order in which they began to wait, but not more streams than there are
- * receives: a receive is left for each woken stream until the stream takes the receive, or ends.
- * Only a stream that never waits (iwt_srq_next()) may take a receive that is left for a woken
+ * receives: a receive is reserved for each woken stream until the stream takes it, or ends.
+ * Only a stream that never waits (iwt_srq_next()) may take a receive that is reserved for a woken
  * stream. Then the woken stream waits again, before all other streams.
  */
 #include "srq.h"
@@ -69,8 +69,9 @@ static void set_wait(struct iwt_srq *srq, struct iwt_srq_waiter *w, enum iwt_srq
 }
 
 /*
- * Wake streams that wait, if receives are left for them. If receives and waiting streams are left
- * after WAKE_STEP streams, these streams will call this function again.
+ * Wake streams that wait, if there are receives that are not reserved for other streams. If there
+ * are still such receives and waiting streams after WAKE_STEP streams, these streams will call
+ * this function again.
  */
 static void wake_some(struct iwt_srq *srq)
 {
@@ -230,16 +231,16 @@ int iwt_srq_next(struct iwt_srq *srq, struct iwt_rwqe *wqe)
 	return got;
 }
 
-/* Is a receive left for the stream, besides those for other streams that were woken? */
+/* Is there a receive for the stream, besides those that are reserved for other woken streams? */
 static bool has_one_for(const struct iwt_srq *srq, const struct iwt_srq_waiter *w)
 {
 	return left(srq) > srq->woken - (w->wait == IWT_SRQ_WOKEN);
 }
 
 /*
- * No receive was left for the stream. Set the flag that makes posters ring the doorbell, and look
- * for a receive that was posted before. Return: true if the stream waits now; false if a receive
- * is left for the stream.
+ * There was no receive for the stream. Set the flag that makes posters ring the doorbell, and
+ * look for a receive that was posted before. Return: true if the stream waits now; false if there
+ * is a receive for the stream.
  */
 static bool wait_for_one(struct iwt_srq *srq, struct iwt_srq_waiter *w)
 {
@@ -261,8 +262,8 @@ static bool wait_for_one(struct iwt_srq *srq, struct iwt_srq_waiter *w)
 }
 
 /*
- * Remove the stream from the list, if the stream waits. A receive that was left for the stream
- * can wake another stream.
+ * Remove the stream from the list, if the stream waits. A receive that was reserved for the
+ * stream can wake another stream.
  */
 static void go_away(struct iwt_srq *srq, struct iwt_srq_waiter *w)
 {
@@ -277,10 +278,10 @@ static void go_away(struct iwt_srq *srq, struct iwt_srq_waiter *w)
  * @srq: queue
  * @wqe: receives the private copy, with room for the longest list of the queue
  * @w: waiter of the stream, whose lock is held
- * @wait: if no receive is left, the stream waits for a receive
+ * @wait: if there is no receive, the stream waits for one
  *
- * As iwt_srq_next(). If the stream waits, @w->wake is called as soon as a receive is left for the
- * stream. The stream ends the wait by a call of this function that returns a receive, or by
+ * As iwt_srq_next(). If the stream waits, @w->wake is called as soon as there is a receive for
+ * the stream. The stream ends the wait by a call of this function that returns a receive, or by
  * iwt_srq_leave().
  *
  * Return: as iwt_srq_next().

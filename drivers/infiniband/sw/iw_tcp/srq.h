@@ -18,7 +18,7 @@ struct iwt_mmap;
 enum iwt_srq_wait {
 	IWT_SRQ_AWAY,		/* does not wait */
 	IWT_SRQ_WAITS,		/* is in the list of the queue */
-	IWT_SRQ_WOKEN,		/* was woken; a receive is left for this stream */
+	IWT_SRQ_WOKEN,		/* was woken; a receive is reserved for this stream */
 };
 
 /**

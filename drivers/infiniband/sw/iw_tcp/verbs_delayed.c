@@ -63,7 +63,10 @@ static int get_param(struct uverbs_attr_bundle *attrs, struct iwt_delayed *a)
 	return uverbs_get_raw_fd(&a->fd, attrs, IWT_ATTR_MPA_FD);
 }
 
-/* Get the attributes that all methods of a queue pair have. Return: 0 or -errno. */
+/*
+ * Get the attributes of MPA_REQUEST and MPA_START. An optional attribute that is absent stays
+ * empty. Return: 0 or -errno.
+ */
 static int get_delayed(struct uverbs_attr_bundle *attrs, struct iwt_delayed *a)
 {
 	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,
