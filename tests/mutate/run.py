@@ -44,6 +44,8 @@ TESTS = (
     ("wake_cqpoll", "deferred_posts threads"), ("qp_engine", "budgets deferred_posts"), ("dev.", "link"),
     ("wake.", "deferred_posts"), ("wake_cpu", "deferred_posts"), ("wake_migrate", "deferred_posts"),
     ("wake_reply", "polling deferred_posts"), ("wake_sqpoll", "polling deferred_posts"), ("cm_caller", "qp_owner"),
+    ("cm_direct_pace", "direct direct_crowd"), ("cm_direct", "direct direct_peer direct_gone"), ("gid", "gids"),
+    ("rx_wait", "rc_semantics srq"), ("sq_confirm", "rc_semantics deferred_posts kernel_verbs"), ("tx_confirm", "rc_semantics"),
     ("cm_listen", "listen"), ("cm_dial", "local_ports"), ("cm_", "reject"), ("cm.", "ipv6"),
     ("config", "link_settings"), ("cq_resize", "cq_resize kernel_verbs"), ("cq", "cq_resize extended_verbs deferred_posts threads"), ("device", "link"),
     ("link", "link netdevs"), ("main", "link"), ("mmap", "hostile"),
