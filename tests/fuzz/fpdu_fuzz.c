@@ -112,7 +112,7 @@ static void check_payload(struct pieces_cursor pc, struct iwt_fpdu *f,
 	const u8 *p;
 
 	MUST(iwt_fpdu_payload(f, &pc.c, rules));
-	while ((p = iwt_fpdu_piece(f, &pc.c, rules, step, &len))) {
+	while ((p = iwt_fpdu_piece(f, &pc.c, step, &len))) {
 		MUST(len >= 1 && len <= step && at + len <= m->len);
 		MUST(!memcmp(p, m->ulpdu + at, len));
 		at += len;
@@ -120,14 +120,35 @@ static void check_payload(struct pieces_cursor pc, struct iwt_fpdu *f,
 	SAME(at, m->len);
 }
 
+/* An FPDU that is predicted from @last, the FPDU before it, must be the FPDU of the model. */
+static void check_follows(const struct pieces_cursor *pc, u32 avail,
+			  const struct iwt_fpdu_rules *rules, const struct model *m,
+			  struct iwt_fpdu *last)
+{
+	struct iwt_fpdu before = *last;
+
+	if (!pc->c.len || !iwt_fpdu_follows(&pc->c, avail, rules, last)) {
+		MUST(!memcmp(last, &before, sizeof(before)));
+		return;
+	}
+	SAME(m->status, IWT_FPDU_OK);
+	SAME(last->size, m->size);
+	SAME(last->ulpdu_len, m->len);
+	MUST(!memcmp(last->hdr, m->ulpdu, last->hdr_len));
+	SAME(last->hdr_len + last->payload_len, m->len);
+	check_payload(*pc, last, rules, m, 1 + avail % 600);
+}
+
+/* @last: the FPDU before this one, or zeroed; set to this one */
 static void check_one(struct pieces_cursor *pc, u32 avail, u32 pos,
 		      const struct iwt_fpdu_rules *rules,
-		      const struct model *m, u32 step)
+		      const struct model *m, u32 step, struct iwt_fpdu *last)
 {
 	struct pieces_cursor before = *pc;
 	struct iwt_fpdu f;
 	u32 err;
 
+	check_follows(pc, avail, rules, m, last);
 	memset(&f, 0xa5, sizeof(f));
 	SAME(iwt_fpdu_read(&pc->c, sizeof(*pc), avail, pos, rules, &f, &err),
 	     m->status);
@@ -145,6 +166,7 @@ static void check_one(struct pieces_cursor *pc, u32 avail, u32 pos,
 	if (m->status == IWT_FPDU_OK)
 		check_payload(*pc, &f, rules, m, step);
 	MUST(iwt_cursor_skip(&pc->c, m->size));
+	*last = f;
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -154,6 +176,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	u32 bits = take(&in, 1), pos = take(&in, 4), cut = take(&in, 2);
 	struct iwt_fpdu_rules rules = { bits & 1, bits & 2, pos & 1 };
 	u32 step = 1 + take(&in, 1), left, at = 0, cuts[PIECES_MAX - 1], i;
+	struct iwt_fpdu last_whole = {}, last_split = {};
 	struct pieces_cursor whole, split;
 	struct pieces one, many;
 	u8 *stream;
@@ -173,8 +196,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	split = pieces_start(&many);
 	do {
 		model(stream + at, left, pos, &rules, &m);
-		check_one(&whole, left, pos, &rules, &m, step);
-		check_one(&split, left, pos, &rules, &m, step);
+		check_one(&whole, left, pos, &rules, &m, step, &last_whole);
+		check_one(&split, left, pos, &rules, &m, step, &last_split);
 		at += m.size;
 		pos += m.size;
 		left -= m.status == IWT_FPDU_OK ? m.size : 0;

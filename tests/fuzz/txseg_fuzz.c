@@ -122,7 +122,7 @@ static u32 get_message(struct pieces_cursor *pc, u32 avail,
 		check_segment(&f, s, at);
 		data = *pc;
 		MUST(iwt_fpdu_payload(&f, &data.c, &r));
-		while ((p = iwt_fpdu_piece(&f, &data.c, &r, ~0, &len))) {
+		while ((p = iwt_fpdu_piece(&f, &data.c, ~0, &len))) {
 			MUST(at + len <= s->len);
 			MUST(!memcmp(p, payload + at, len));
 			at += len;

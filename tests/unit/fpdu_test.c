@@ -296,7 +296,7 @@ static void check_rest(const struct pieces_cursor *begin, struct iwt_fpdu *f,
 	u32 len;
 
 	CHECK(iwt_fpdu_payload(f, &at.c, rules));
-	while (iwt_fpdu_piece(f, &at.c, rules, UINT32_MAX, &len))
+	while (iwt_fpdu_piece(f, &at.c, UINT32_MAX, &len))
 		;
 	if (f->flat)
 		return;
@@ -454,7 +454,7 @@ static void test_lost_payload(void)
 		/* The marker at offset 20 belongs to the payload octet that follows it. */
 		CHECK_EQ(iwt_fpdu_payload(&f, &pc.c, &rules), n >= 16);
 		if (n >= 16) {
-			while (iwt_fpdu_piece(&f, &pc.c, &rules, ~0, &len))
+			while (iwt_fpdu_piece(&f, &pc.c, ~0, &len))
 				CHECK(len > 0);
 			CHECK_EQ(len, 0);
 			CHECK(f.walked <= n - 16);

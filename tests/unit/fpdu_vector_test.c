@@ -139,7 +139,7 @@ static void check_payload(const struct want *w, struct pieces_cursor pc,
 	CHECK(!memcmp(f->hdr, ulpdu, f->hdr_len));
 	CHECK(iwt_fpdu_payload(f, &pc.c, rules));
 	at = f->hdr_len;
-	while ((p = iwt_fpdu_piece(f, &pc.c, rules, step, &len))) {
+	while ((p = iwt_fpdu_piece(f, &pc.c, step, &len))) {
 		CHECK(len >= 1 && len <= step);
 		CHECK(!memcmp(p, ulpdu + at, len));
 		at += len;

@@ -132,7 +132,11 @@ enum iwt_access_verdict iwt_sgl_scatter(struct iwt_place *at, const u8 *from, u3
 		if (v != IWT_ACCESS_OK)
 			return v;
 		part = min(part, len);
-		iwt_copy_out(mem, from, part);
+		/* a program may poll the last bytes, so store them last */
+		if (part < left)
+			iwt_copy(mem, from, part);
+		else
+			iwt_copy_out(mem, from, part);
 		at->pos.off += part;
 		from += part;
 		len -= part;

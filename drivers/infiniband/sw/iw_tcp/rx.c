@@ -64,10 +64,14 @@ static u32 take_fpdu(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_
 {
 	struct iwt_sock_cursor end;
 	u32 left = f->size;
+	struct iwt_cursor in;
 	u32 err;
 
 	if (f->flat) {
 		err = place_fpdu(st, f, &at->c, again);
+	} else if (f->marked) {
+		in = (struct iwt_cursor){ .p = at->c.p, .len = f->size };
+		err = place_fpdu(st, f, &in, again);
 	} else {
 		end = *at;
 		err = place_fpdu(st, f, &end.c, again);

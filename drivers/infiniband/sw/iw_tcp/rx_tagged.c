@@ -31,7 +31,7 @@ static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 	const u8 *from;
 	u32 len, n;
 
-	while ((from = iwt_fpdu_piece(f, at, &rx->rules, U32_MAX, &len))) {
+	while ((from = iwt_fpdu_piece(f, at, U32_MAX, &len))) {
 		while (len) {
 			u8 *mem = iwt_mr_piece(rx->hold.mr, to, len, &n,
 					       &rx->hold.hint, true);
@@ -43,7 +43,7 @@ static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 			if (!mem)
 				return miss(rx, to, end - to);
 			/* a program may poll the last bytes, so store them last */
-			if (n < len)
+			if (to + n != end)
 				iwt_copy(mem, from, n);
 			else
 				iwt_copy_out(mem, from, n);
@@ -123,7 +123,7 @@ static u32 place_response(struct iwt_stream *st, struct iwt_read_out *out,
 	enum iwt_access_verdict v;
 	const u8 *from;
 
-	while ((from = iwt_fpdu_piece(f, at, &st->rx.rules, U32_MAX, &len))) {
+	while ((from = iwt_fpdu_piece(f, at, U32_MAX, &len))) {
 		v = iwt_sgl_scatter(&to, from, len, left);
 		if (v == IWT_ACCESS_ABSENT)
 			return IWT_ERR_ABSENT;

@@ -86,7 +86,7 @@ static u32 place_send(struct iwt_stream *st, struct iwt_fpdu *f,
 	enum iwt_access_verdict v;
 	const u8 *from;
 
-	while ((from = iwt_fpdu_piece(f, at, &rx->rules, U32_MAX, &len))) {
+	while ((from = iwt_fpdu_piece(f, at, U32_MAX, &len))) {
 		v = iwt_sgl_scatter(&to, from, len, left);
 		if (v == IWT_ACCESS_ABSENT)
 			return IWT_ERR_ABSENT;

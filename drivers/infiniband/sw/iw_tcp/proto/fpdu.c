@@ -4,6 +4,7 @@
 
 #include <linux/compiler.h>
 #include <linux/crc32c.h>
+#include <linux/limits.h>
 #include <linux/math.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -19,7 +20,6 @@
 /* Maximum number of octets in front of the payload. */
 #define FPDU_HEAD_MAX		(IWT_FPDU_LEN_LEN + IWT_MAX_ULPDU_HDR)
 #define IWT_MARKER_PTR		2	/* offset of FPDUPTR in a marker */
-#define IWT_MARKER_STRIDE	(IWT_MARKER_SPACING - IWT_MARKER_LEN)
 
 /* A copy of the caller's cursor: the parser moves only the copy. */
 union cursor_clone {
@@ -49,7 +49,7 @@ static struct iwt_cursor *cursor_clone(union cursor_clone *to,
  */
 u32 iwt_fpdu_span(u32 pos, u32 n, bool markers)
 {
-	u32 before = -pos & (IWT_MARKER_SPACING - 1);
+	u32 before = iwt_fpdu_to_marker(pos);
 
 	if (!markers || n <= before)
 		return n;
@@ -96,6 +96,7 @@ static void fpdu_begin(struct iwt_fpdu *f, const u8 *word, u32 pos)
 	f->pos = pos;
 	f->walked = 0;
 	f->flat = NULL;
+	f->marked = false;
 	f->follows = false;
 }
 
@@ -111,7 +112,7 @@ static bool fpdu_copy(struct iwt_cursor *c, u32 pos, bool markers, u8 *to,
 	if (!markers)
 		return iwt_cursor_copy(c, to, len);
 	while (len) {
-		run = -pos & (IWT_MARKER_SPACING - 1);
+		run = iwt_fpdu_to_marker(pos);
 		if (!run) {
 			if (!iwt_cursor_skip(c, IWT_MARKER_LEN))
 				return false;
@@ -128,13 +129,25 @@ static bool fpdu_copy(struct iwt_cursor *c, u32 pos, bool markers, u8 *to,
 	return true;
 }
 
+/*
+ * Does a marker point to the ULPDU_Length of its FPDU? @off, @start: offsets of the marker and of
+ * ULPDU_Length from the beginning of the FPDU. The pointer of a marker in front of the FPDU is 0,
+ * not negative.
+ */
+static bool marker_holds(const u8 *marker, u32 off, u32 start)
+{
+	u16 ptr = get_unaligned_be16(marker + IWT_MARKER_PTR);
+
+	/* The two low bits are reserved, and the value is a distance modulo 2^16. */
+	return !((ptr ^ (off ? off - start : 0)) & 0xfffc);
+}
+
 /* Does every marker of the FPDU point to its ULPDU_Length? (RFC 5044 4.3) */
 static bool fpdu_markers_ok(struct iwt_cursor *c, const struct iwt_fpdu *f)
 {
-	u32 off = -f->pos & (IWT_MARKER_SPACING - 1);
-	u32 start = off ? 0 : IWT_MARKER_LEN;
+	u32 off = iwt_fpdu_to_marker(f->pos);
+	u32 start = iwt_fpdu_front(f->pos);
 	u8 marker[IWT_MARKER_LEN];
-	u16 ptr;
 
 	if (off >= f->size)
 		return true;
@@ -143,9 +156,7 @@ static bool fpdu_markers_ok(struct iwt_cursor *c, const struct iwt_fpdu *f)
 	for (;;) {
 		if (!iwt_cursor_copy(c, marker, sizeof(marker)))
 			return false;
-		/* The two low bits are reserved, and the value is a distance modulo 2^16. */
-		ptr = get_unaligned_be16(marker + IWT_MARKER_PTR);
-		if ((ptr ^ (off ? off - start : 0)) & 0xfffc)
+		if (!marker_holds(marker, off, start))
 			return false;
 		off += IWT_MARKER_SPACING;
 		if (off >= f->size)
@@ -153,6 +164,28 @@ static bool fpdu_markers_ok(struct iwt_cursor *c, const struct iwt_fpdu *f)
 		if (!iwt_cursor_skip(c, IWT_MARKER_STRIDE))
 			return false;
 	}
+}
+
+/**
+ * iwt_fpdu_markers_hold() - does every marker of a contiguous FPDU point to its ULPDU_Length?
+ * @p: first octet of the FPDU, or of the marker in front of this octet
+ * @size: size of the FPDU, as in struct iwt_fpdu
+ * @pos: stream position of @p
+ *
+ * A marker always precedes an octet of its FPDU, so all octets of each marker are within @size
+ * (RFC 5044 4.3). Any context.
+ *
+ * Return: true if so.
+ */
+bool iwt_fpdu_markers_hold(const u8 *p, u32 size, u32 pos)
+{
+	u32 off = iwt_fpdu_to_marker(pos), start = iwt_fpdu_front(pos);
+
+	for (; off < size; off += IWT_MARKER_SPACING) {
+		if (!marker_holds(p + off, off, start))
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -201,7 +234,7 @@ static void fpdu_copy_flat(struct iwt_fpdu *f, const u8 *p)
 
 /**
  * iwt_fpdu_crc_ok() - is the CRC of a contiguous FPDU correct?
- * @p: first octet of the FPDU, which has no markers
+ * @p: first octet of the FPDU, or of the marker in front of this octet
  * @size: size of the FPDU, as in struct iwt_fpdu
  *
  * Return: true if the CRC is correct.
@@ -234,6 +267,37 @@ static enum iwt_fpdu_status fpdu_read_flat(const u8 *p, u32 pos,
 		*err = IWT_ERR_MPA_CRC;
 		return IWT_FPDU_BAD;
 	}
+	return fpdu_judge(f, rules->rdmac, err);
+}
+
+/*
+ * Read a contiguous FPDU of a stream with markers. The CRC also covers the markers. Usually no
+ * marker divides the headers.
+ */
+static enum iwt_fpdu_status fpdu_read_marked(const u8 *p, u32 pos,
+					     const struct iwt_fpdu_rules *rules,
+						 struct iwt_fpdu *f, u32 *err)
+{
+	u32 at = iwt_fpdu_front(pos);
+	struct iwt_cursor rest;
+	u8 word[IWT_FPDU_WORD];
+
+	memcpy(word, p + at, sizeof(word));
+	at += sizeof(word);
+	fpdu_begin(f, word, pos);
+	f->marked = true;
+	if (iwt_fpdu_to_marker(pos + at) + 2 >= f->hdr_len) {
+		fpdu_copy_flat(f, p + at);
+	} else {
+		rest = (struct iwt_cursor){ .p = p + at, .len = f->size - at };
+		fpdu_copy(&rest, pos + at, true, f->hdr + 2, f->hdr_len - 2);
+	}
+	*err = IWT_ERR_MPA_CRC;
+	if (!iwt_fpdu_crc_holds(p, f->size, rules))
+		return IWT_FPDU_BAD;
+	*err = IWT_ERR_MPA_MARKER;
+	if (!iwt_fpdu_markers_hold(p, f->size, pos))
+		return IWT_FPDU_BAD;
 	return fpdu_judge(f, rules->rdmac, err);
 }
 
@@ -286,25 +350,42 @@ static bool fpdu_ulpdu_len(const struct iwt_cursor *at, size_t cursor_size,
 }
 
 /*
- * Read an FPDU that has markers, that is not contiguous, or of which not even ULPDU_Length has
- * arrived. Such FPDUs are rare: this function is not inline, so that the usual path needs no
- * stack for a copy of the cursor.
+ * Read an FPDU that is not contiguous, or of which not even ULPDU_Length has arrived. Such FPDUs
+ * are rare: this function is not inline, so that the usual path needs no stack for a copy of the
+ * cursor.
  */
 static noinline enum iwt_fpdu_status
 read_any(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
 	 u32 pos, const struct iwt_fpdu_rules *rules,
 		  struct iwt_fpdu *f, u32 *err)
 {
-	u32 front = 0;
+	u32 front = rules->markers ? iwt_fpdu_front(pos) : 0;
 
-	if (rules->markers && !(pos & (IWT_MARKER_SPACING - 1)))
-		front = IWT_MARKER_LEN;
 	if (!fpdu_ulpdu_len(at, cursor_size, avail, front, &f->ulpdu_len))
 		return IWT_FPDU_MORE;
 	f->size = iwt_fpdu_size(f->ulpdu_len, pos, rules->markers);
 	if (avail < f->size)
 		return IWT_FPDU_MORE;
 	return fpdu_read_pieces(at, cursor_size, pos, rules, f, err);
+}
+
+/* Read an FPDU of a stream with markers. Not inline, for the usual path, as read_any(). */
+static noinline enum iwt_fpdu_status
+read_with_markers(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
+		  u32 pos, const struct iwt_fpdu_rules *rules,
+		  struct iwt_fpdu *f, u32 *err)
+{
+	u32 front = iwt_fpdu_front(pos);
+
+	if (at->len >= front + IWT_FPDU_LEN_LEN) {
+		f->ulpdu_len = get_unaligned_be16(at->p + front);
+		f->size = iwt_fpdu_size(f->ulpdu_len, pos, true);
+		if (avail < f->size)
+			return IWT_FPDU_MORE;
+		if (at->len >= f->size)
+			return fpdu_read_marked(at->p, pos, rules, f, err);
+	}
+	return read_any(at, cursor_size, avail, pos, rules, f, err);
 }
 
 /**
@@ -345,7 +426,9 @@ enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_si
 	f->ulpdu_len = 0;
 	if (cursor_size < sizeof(*at) || cursor_size > IWT_CURSOR_MAX)
 		return IWT_FPDU_BAD;
-	if (!rules->markers && at->len >= IWT_FPDU_LEN_LEN) {
+	if (rules->markers)
+		return read_with_markers(at, cursor_size, avail, pos, rules, f, err);
+	if (at->len >= IWT_FPDU_LEN_LEN) {
 		f->ulpdu_len = get_unaligned_be16(at->p);
 		f->size = iwt_fpdu_size(f->ulpdu_len, pos, false);
 		if (avail < f->size)
@@ -372,12 +455,14 @@ enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_si
 bool iwt_fpdu_payload(struct iwt_fpdu *f, struct iwt_cursor *at,
 		      const struct iwt_fpdu_rules *rules)
 {
+	u32 skip;
+
 	f->walked = 0;
 	if (f->flat)
 		return true;
-	return iwt_cursor_skip(at, iwt_fpdu_span(f->pos,
-						 IWT_FPDU_LEN_LEN + f->hdr_len,
-						 rules->markers));
+	skip = iwt_fpdu_span(f->pos, IWT_FPDU_LEN_LEN + f->hdr_len, rules->markers);
+	f->room = rules->markers ? iwt_fpdu_to_marker(f->pos + skip) : U32_MAX;
+	return iwt_cursor_skip(at, skip);
 }
 
 /**
@@ -396,33 +481,25 @@ u32 iwt_fpdu_rest(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rules)
  * iwt_fpdu_any_piece() - iwt_fpdu_piece() for an FPDU that is not contiguous
  * @f: the FPDU
  * @at: position, moved
- * @rules: as given to iwt_fpdu_read()
  * @max: maximum number of octets to return
  * @len: number of returned octets
  *
  * Return: the octets, NULL at the end of the payload.
  */
 const u8 *iwt_fpdu_any_piece(struct iwt_fpdu *f, struct iwt_cursor *at,
-			     const struct iwt_fpdu_rules *rules, u32 max,
-			     u32 *len)
+			     u32 max, u32 *len)
 {
 	const u8 *p;
-	u32 run;
 
 	max = min(max, f->payload_len - f->walked);
-	if (rules->markers && max) {
-		run = IWT_FPDU_LEN_LEN + f->hdr_len + f->walked;
-		run = -(f->pos + iwt_fpdu_span(f->pos, run, true)) &
-		      (IWT_MARKER_SPACING - 1);
-		if (!run) {
-			*len = 0;
-			if (!iwt_cursor_skip(at, IWT_MARKER_LEN))
-				return NULL;
-			run = IWT_MARKER_STRIDE;
-		}
-		max = min(max, run);
+	if (!f->room && max) {
+		*len = 0;
+		if (!iwt_cursor_skip(at, IWT_MARKER_LEN))
+			return NULL;
+		f->room = IWT_MARKER_STRIDE;
 	}
-	p = iwt_cursor_piece(at, max, len);
+	p = iwt_cursor_piece(at, min(max, f->room), len);
 	f->walked += *len;
+	f->room -= *len;
 	return p;
 }

@@ -31,7 +31,9 @@ struct iwt_fpdu {
 	u8 hdr[IWT_MAX_ULPDU_HDR];
 	u32 pos;		/* stream position of the FPDU (markers) */
 	u32 walked;		/* payload octets that iwt_fpdu_piece() has returned */
+	u32 room;		/* octets from there to the next marker */
 	const u8 *flat;		/* the payload, if the FPDU is contiguous, else NULL */
+	bool marked;		/* a contiguous FPDU of a stream with markers; flat is NULL */
 	bool follows;		/* had the headers that were predicted from the last FPDU */
 };
 
@@ -52,11 +54,24 @@ void iwt_fpdu_pass(struct iwt_fpdu *f, const struct iwt_cursor *at, u32 n);
 bool iwt_fpdu_payload(struct iwt_fpdu *f, struct iwt_cursor *at,
 		      const struct iwt_fpdu_rules *rules);
 const u8 *iwt_fpdu_any_piece(struct iwt_fpdu *f, struct iwt_cursor *at,
-			     const struct iwt_fpdu_rules *rules, u32 max,
-			     u32 *len);
+			     u32 max, u32 *len);
 u32 iwt_fpdu_rest(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rules);
 u32 iwt_fpdu_span(u32 pos, u32 n, bool markers);
 u32 iwt_fpdu_size(u16 ulpdu_len, u32 pos, bool markers);
+/* Does every marker of a contiguous FPDU point to its ULPDU_Length? */
+bool iwt_fpdu_markers_hold(const u8 *p, u32 size, u32 pos);
+
+/* Return: octets from the stream position @pos to the next marker; 0 if a marker is at @pos. */
+static inline u32 iwt_fpdu_to_marker(u32 pos)
+{
+	return -pos & (IWT_MARKER_SPACING - 1);
+}
+
+/* Return: octets of the marker in front of an FPDU that begins at the stream position @pos. */
+static inline u32 iwt_fpdu_front(u32 pos)
+{
+	return iwt_fpdu_to_marker(pos) ? 0 : IWT_MARKER_LEN;
+}
 
 /**
  * iwt_fpdu_crc_holds() - iwt_fpdu_crc_ok() if CRCs were negotiated
@@ -75,7 +90,6 @@ static inline bool iwt_fpdu_crc_holds(const u8 *p, u32 size, const struct iwt_fp
  * iwt_fpdu_piece() - return the next contiguous payload octets
  * @f: the FPDU, after iwt_fpdu_payload()
  * @at: position where iwt_fpdu_payload() or the last call of this function left @at; moved
- * @rules: as given to iwt_fpdu_read()
  * @max: maximum number of octets to return
  * @len: number of returned octets
  *
@@ -84,13 +98,12 @@ static inline bool iwt_fpdu_crc_holds(const u8 *p, u32 size, const struct iwt_fp
  * Return: the octets, NULL at the end of the payload.
  */
 static inline const u8 *iwt_fpdu_piece(struct iwt_fpdu *f, struct iwt_cursor *at,
-				       const struct iwt_fpdu_rules *rules,
 				       u32 max, u32 *len)
 {
 	const u8 *p = f->flat;
 
 	if (!p)
-		return iwt_fpdu_any_piece(f, at, rules, max, len);
+		return iwt_fpdu_any_piece(f, at, max, len);
 	*len = min(max, f->payload_len - f->walked);
 	if (!*len)
 		return NULL;

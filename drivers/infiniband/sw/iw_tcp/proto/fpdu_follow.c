@@ -57,21 +57,56 @@ static void fpdu_step(struct iwt_fpdu *f, u32 n)
 	f->follows = true;
 }
 
+/* Can the headers of the next FPDU be predicted from the headers of @f? */
+static bool fpdu_predicts(const struct iwt_fpdu *f)
+{
+	return f->size && !f->ddp.last &&
+	       f->hdr_len == (f->ddp.tagged ? IWT_DDP_TAGGED_LEN : IWT_DDP_UNTAGGED_LEN);
+}
+
+/*
+ * As iwt_fpdu_follows(), in a stream with markers. The next FPDU must be contiguous, and no
+ * marker may divide its headers. Its number of markers, and so its size, may differ from that of
+ * @f. This function is not inline, so that iwt_fpdu_follows() needs fewer registers.
+ */
+static noinline bool follows_marked(const struct iwt_cursor *at, u32 avail,
+				    const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f)
+{
+	u32 pos = f->pos + f->size;
+	u32 front = iwt_fpdu_front(pos), size;
+	u8 start[UNTAGGED_START];
+
+	if (iwt_fpdu_to_marker(pos + front) < IWT_FPDU_LEN_LEN + f->hdr_len)
+		return false;
+	size = iwt_fpdu_size(f->ulpdu_len, pos, true);
+	if (min(at->len, avail) < size)
+		return false;
+	fpdu_start(f, start);
+	if (!fpdu_continues(f, start, at->p + front, f->payload_len) ||
+	    !iwt_fpdu_crc_holds(at->p, size, rules) ||
+	    !iwt_fpdu_markers_hold(at->p, size, pos))
+		return false;
+	fpdu_step(f, 1);
+	f->size = size;
+	f->marked = true;
+	return true;
+}
+
 /**
- * iwt_fpdu_goes_on() - can the headers of the next FPDU be predicted from the headers of @f?
+ * iwt_fpdu_goes_on() - can the headers of several FPDUs after @f be predicted at once?
  * @f: the last FPDU, as iwt_fpdu_read() or iwt_fpdu_follows() set it on success, or zeroed
  * @rules: negotiated properties of this direction
  *
  * The headers of Writes, Read Responses and Sends can be predicted, because they consist of the
- * DDP header alone. In a stream with markers no header can be predicted.
+ * DDP header alone. In a stream with markers, the FPDUs of a message have different sizes, and
+ * iwt_fpdu_follows() predicts one FPDU after the other.
  *
- * Return: true if the message of @f continues and the headers of its next segment can be
+ * Return: true if the message of @f continues and the headers of its next segments can be
  * predicted.
  */
 bool iwt_fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rules)
 {
-	return f->size && !f->ddp.last && !rules->markers &&
-	       f->hdr_len == (f->ddp.tagged ? IWT_DDP_TAGGED_LEN : IWT_DDP_UNTAGGED_LEN);
+	return !rules->markers && fpdu_predicts(f);
 }
 
 /**
@@ -81,7 +116,7 @@ bool iwt_fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rul
  * @rules: negotiated properties of this direction
  * @f: the last FPDU, as iwt_fpdu_read() or this function set it on success, or zeroed
  *
- * All segments of a message except the last segment have the same size, and the same headers
+ * All segments of a message except the last segment have the same length, and the same headers
  * except for TO or MO: the payload of a segment follows the payload of the segment
  * before. So the results of the checks of the last FPDU are also valid for the next FPDU. The
  * function compares the headers of the next FPDU, and checks its CRC.
@@ -96,7 +131,11 @@ bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 	bool flat = at->len >= f->size;
 	u8 start[UNTAGGED_START];
 
-	if (!iwt_fpdu_goes_on(f, rules) || avail < f->size)
+	if (!fpdu_predicts(f))
+		return false;
+	if (rules->markers)
+		return follows_marked(at, avail, rules, f);
+	if (avail < f->size)
 		return false;
 	/* without CRC only the headers must be contiguous */
 	if (!flat && (rules->crc || at->len < IWT_FPDU_LEN_LEN + f->hdr_len))

@@ -53,6 +53,7 @@ static_assert(sizeof(struct iwt_mpa_enh) == IWT_MPA_ENH_LEN);
 #define IWT_FPDU_CRC_LEN	4
 #define IWT_MARKER_LEN		4
 #define IWT_MARKER_SPACING	512
+#define IWT_MARKER_STRIDE	(IWT_MARKER_SPACING - IWT_MARKER_LEN)	/* between markers */
 #define IWT_MULPDU_MIN		128
 #define IWT_MULPDU_MAX		64768
 
