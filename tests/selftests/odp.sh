@@ -78,12 +78,14 @@ set_links large_fpdus off
 check_no_objects 20 "$DEV_A"
 
 # ordered KIND: is there exactly one region of this kind (user or odp) with the hint "relaxed
-# ordering", and also a region of this kind without the hint?
+# ordering", and also a region of this kind without the hint? Do both details of each region agree?
 ordered() {
 	rdma -dd -j resource show mr dev "$DEV_A" | python3 -c '
 import json, sys
-hints = [int(str(mr["drv_access"]), 0) >> 20 & 1 for mr in json.load(sys.stdin) if mr.get("drv_kind") == sys.argv[1]]
-sys.exit(0 if 0 in hints and hints.count(1) == 1 else f"{sys.argv[1]}: {hints}")' "$1"
+hints = [(int(str(mr["drv_access"]), 0) >> 20 & 1, mr["drv_relaxed"])
+         for mr in json.load(sys.stdin) if mr.get("drv_kind") == sys.argv[1]]
+good = set(hints) == {(0, "off"), (1, "on")} and hints.count((1, "on")) == 1
+sys.exit(0 if good else f"{sys.argv[1]}: {hints}")' "$1"
 }
 
 start in_a "$IWT_BIN/iwt_memory" -a $IP_A -t hold >"$TMP/holds" 2>&1

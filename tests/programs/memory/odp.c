@@ -413,19 +413,25 @@ void test_odp_charge(struct bench *b, const char *stat)
 
 /*
  * Registers four regions, with and without on-demand paging, and with and without relaxed
- * ordering. Then a script checks how the kernel shows these regions.
+ * ordering; and a fifth region, with relaxed ordering, which a change of its access flags ends.
+ * Then a script checks how the kernel shows these regions.
  */
 void test_hold(struct bench *b)
 {
 	static const int access[] = { 0, IBV_ACCESS_RELAXED_ORDERING };
 	uint8_t *at = anonymous(PAGE);
+	struct ibv_mr *mr;
 	size_t i;
 
 	for (i = 0; i < 2; i++) {
 		reg(b, at, PAGE, ALL_ACCESS | access[i]);
-		if (!ibv_reg_mr(b->pd[0], at, PAGE, ALL_ACCESS | access[i]))
+		mr = ibv_reg_mr(b->pd[0], at, PAGE, ALL_ACCESS | access[i]);
+		if (!mr)
 			die("ibv_reg_mr");
 	}
+	mr = ibv_reg_mr(b->pd[0], at, PAGE, ALL_ACCESS | IBV_ACCESS_RELAXED_ORDERING);
+	if (!mr || ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS))
+		die("ibv_rereg_mr");
 	printf("# holds\n");
 	fflush(stdout);
 	pause();

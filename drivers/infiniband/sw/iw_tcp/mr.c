@@ -277,10 +277,8 @@ struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access)
 	mr = iwt_mr_alloc(pd, IWT_MR_DMA);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr->region.len = U64_MAX;
-	mr->region.rights = rights;
-	mr->region.valid = true;
 	mr->access = access;
+	iwt_mr_cover(mr, 0, U64_MAX, rights, true);
 	ret = iwt_mr_publish(mr);
 	if (ret) {
 		iwt_mr_free(mr);

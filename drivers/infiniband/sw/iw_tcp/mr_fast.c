@@ -207,6 +207,8 @@ u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const void *pd,
 		mr->stag = stag;
 		mr->access = access;
 		mr->region.rights = rights;
+		/* consumers in the kernel read data only after the completion (ib_verbs.h) */
+		mr->region.relaxed = true;
 		mr->region.valid = true;
 		err = IWT_OK;
 	}

@@ -212,6 +212,7 @@ static int switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
 		.len = c->len,
 		.rights = rights,
 		.valid = !mr->revoked,
+		.relaxed = c->access & IB_ACCESS_RELAXED_ORDERING,
 		.owner = c->pd,
 	};
 	mr->origin = c->iova;

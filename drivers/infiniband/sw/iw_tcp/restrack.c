@@ -261,6 +261,7 @@ int iwt_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 		U32("extents", 0),
 		HEX("access", 0),
 		U32("windows", 0),
+		WORD("relaxed", NULL),
 	};
 
 	read_lock_bh(&mr->lock);
@@ -270,6 +271,7 @@ int iwt_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	p[4].value = mr->map.n;
 	p[5].value = mr->access;
 	p[6].value = atomic_read(&mr->windows);
+	p[7].word = on_off(mr->region.relaxed);
 	read_unlock_bh(&mr->lock);
 	return put_pairs(msg, p, ARRAY_SIZE(p));
 }

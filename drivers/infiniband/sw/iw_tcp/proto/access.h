@@ -34,6 +34,8 @@ struct iwt_region {
 	 * bound the window. The pointer is only compared, never dereferenced.
 	 */
 	const void *owner;
+	/* the consumer does not rely on the order of the peer's writes to the region */
+	bool relaxed;
 };
 
 enum iwt_access_verdict {
