@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The interface of the device /dev/iwt_dmabuf, for the module and for programs. */
-#ifndef IWT_MR_DMABUF_MAP_H
-#define IWT_MR_DMABUF_MAP_H
+#ifndef IWT_DMABUF_H
+#define IWT_DMABUF_H
 
 #include <linux/ioctl.h>
 #include <linux/types.h>
