@@ -118,15 +118,19 @@ void patient_alarm(unsigned int seconds, uint64_t (*moved)(void))
 {
 	sigset_t all, before;
 	pthread_t thread;
+	int err;
 
 	alarm_after = seconds;
 	alarm_moved = moved;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	if (pthread_create(&thread, NULL, watch, NULL))
-		alarm(seconds);
-	else
-		pthread_detach(thread);
+	err = pthread_create(&thread, NULL, watch, NULL);
+	if (err) {
+		/* alarm() would count the time in which this machine stands still */
+		fprintf(stderr, "no thread for the time limit: %s\n", strerror(err));
+		_exit(1);
+	}
+	pthread_detach(thread);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 

@@ -43,7 +43,8 @@ bool patient(struct patience *p, unsigned int seconds, uint64_t moved);
 
 /*
  * Like alarm(): sends SIGALRM when @moved() has returned the same value for @seconds seconds of
- * running_ms(). If @moved is NULL, sends the signal after @seconds seconds.
+ * running_ms(). If @moved is NULL, sends the signal after @seconds seconds. If no thread can be
+ * created that watches the time, the process exits with status 1.
  */
 void patient_alarm(unsigned int seconds, uint64_t (*moved)(void));
 
