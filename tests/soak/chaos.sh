@@ -134,12 +134,12 @@ do_ns_del() { ns_del "$NS"; }
 # happen: chooses an event at random and causes it; does nothing if an earlier event removed what
 # the event needs
 happen() {
-	local what
+	local what breaks=''
 	if chance 60; then
 		one_of down_up down_up carrier rename rename_link mtu stop path path setting
 	else
 		one_of link_del link_again move netdev_del kill kill kill_both ns_del
-		TOUCHED=$PICK
+		breaks=$PICK
 	fi
 	what=$PICK
 	side
@@ -151,6 +151,7 @@ happen() {
 		case $what in carrier | mtu) [ -e "/run/netns/$NS_PEER" ] || return ;; esac ;;
 	esac
 	note "$what ${IF: -1}"
+	TOUCHED=${breaks:-$TOUCHED}
 	"do_$what"
 }
 

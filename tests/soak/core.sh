@@ -160,12 +160,15 @@ verified() { grep -c '^ok' "$SOAK/$1"; }
 count_of() { case $1 in verify*) verified "$1" ;; *) cat "$SOAK/$1" 2>/dev/null || echo 0 ;; esac; }
 further() { [ "$(count_of "$1")" -gt "$2" ]; }
 
+# output_of WHAT: prints the name of the file that has the output of WHAT
+output_of() { case $1 in verify*) echo "$SOAK/$1" ;; *) echo "$SOAK/$1-log" ;; esac; }
+
 # core_goes_on: checks that each kind of traffic advances within two minutes, without errors
 core_goes_on() {
 	local what was
 	for what in nfs nvme verify4 verify6; do
 		was=$(count_of $what)
-		busywait 120 further $what "$was" || { complain "$what stands still at $was"; show "$SOAK/$what-log"; }
+		busywait 120 further $what "$was" || { complain "$what stands still at $was"; show "$(output_of $what)"; }
 		[ ! -e "$SOAK/$what-wrong" ] || { complain "$what: wrong"; head -n 12 "$SOAK/$what-wrong" >>"$SOAK/wrong-$LANE"; rm "$SOAK/$what-wrong"; }
 	done
 	verifiers_alive

@@ -82,7 +82,7 @@ pairs_end() {
 
 # pairs_killed: starts several pairs of programs; stops and kills them at random moments
 pairs_killed() {
-	local n pid number
+	local n pid number file
 	number 2 4
 	number=$PICK PAIRS=()
 	note "$number pairs are killed"
@@ -103,9 +103,11 @@ pairs_killed() {
 		done
 	done
 	for ((n = 0; n < number; n++)); do
+		file=$WORK/server$n
 		for pid in ${PAIRS[n]}; do
 			ends "$pid"
-			clean ibv_rc_pingpong "$WORK/client$n" "$STATUS"
+			clean ibv_rc_pingpong "$file" "$STATUS"
+			file=$WORK/client$n
 		done
 		spoilt $n
 	done

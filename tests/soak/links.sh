@@ -44,15 +44,20 @@ to_end() {
 	[ "$1" = namespace ] || busywait 60 not rdma_exists "$DEV" || complain "link $DEV is still there"
 }
 
+# returns COMMAND...: complains if COMMAND hangs (status 124 of iwt_patient); COMMAND may fail
+returns() {
+	"$@"
+	[ $? -ne 124 ] || complain "$* does not return"
+}
+
 # meanwhile: adds and deletes links in the background while the net device goes down and up, moves
 # to another namespace and back, and may be deleted. Each of these commands may fail, but no command
 # may hang.
 meanwhile() {
 	local n adder
 	(for n in 1 2 3 4 5 6; do
-		in_net "$NS" iwt_patient 60 rdma link add "$DEV" type "$IWT_LINK_TYPE" netdev "$IF"
-		iwt_patient 60 rdma link delete "$DEV"
-		[ $? -ne 124 ] || complain "rdma link does not return"
+		returns in_net "$NS" iwt_patient 60 rdma link add "$DEV" type "$IWT_LINK_TYPE" netdev "$IF"
+		returns iwt_patient 60 rdma link delete "$DEV"
 	done >/dev/null 2>&1) &
 	adder=$!
 	ns_add "$NS-m"
