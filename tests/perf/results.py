@@ -112,16 +112,13 @@ def load(path):
 
 
 def number(value):
-    """Returns value as text for a table: at most three decimals, no exponent; "-" for None."""
+    """Returns value as text for a table: about three digits, at most three decimals, no exponent;
+    "-" for None. A difference may be negative. (The limits are the numbers that are rounded to a
+    digit more: 9.996 is 10.0, not 10.00.)"""
     if value is None:
         return "-"
-    if value >= 1000:
-        return f"{value:,.0f}"
-    if value >= 100:
-        return f"{value:.0f}"
-    if value >= 10:
-        return f"{value:.1f}"
-    return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
+    decimals = sum(abs(value) < limit for limit in (99.95, 9.995, 0.0995))
+    return f"{value:,.{decimals}f}"
 
 
 def as_dict(res):
