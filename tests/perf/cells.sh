@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Measures one figure of one contestant: one cell of the table of figures. The functions cell_*
-# print "VALUE UNIT" and succeed, or fail; then the errors of the programs are in $TMP/said or
-# $TMP/client. Needs lib/net.sh, cases.sh and paths.sh.
+# print "VALUE UNIT" and succeed, or fail; then the last line of $TMP/said is the reason. Needs
+# lib/net.sh, cases.sh and paths.sh.
 #
 #	CELL_MS		milliseconds for which a stream runs
 #	CELL_INSN	if set, the machine's clock counts instructions
@@ -88,6 +88,12 @@ together() {
 	[ $rc -eq 0 ] || sed 's/^/# /' "$TMP/said" >&2
 	return $rc
 }
+
+# both_said STATUS: adds a line to $TMP/said, the output of the server, with the last lines of the
+# server and of the client, which ended with STATUS: either of them may have failed first
+both_said() { echo "server: $(last_said "$TMP/said"); client, status $1: $(last_said "$TMP/client")" >>"$TMP/said"; }
+# last_said FILE: prints the last line that is neither empty nor a rule of dashes
+last_said() { grep -vE '^[-[:space:]]*$' "$1" | tail -n 1; }
 
 # of KEY: prints the number after "KEY=" in the output of the client
 of() { sed -n "s/.*\<$1=\([0-9]*\).*/\1/p" "$TMP/client"; }
@@ -202,7 +208,7 @@ cell_iperf3() {
 	wait_listen "$NS_A" 5201
 	timeout -k 2 60 taskset -c "$CPU_B" ip netns exec "$CLIENT" iperf3 "${opts[@]}" >"$TMP/client" 2>&1
 	rc=$?
-	[ $rc -eq 0 ] || { stop "$pid"; sed 's/^/# /' "$TMP/client" >&2; }
+	[ $rc -eq 0 ] || { stop "$pid"; both_said $rc; sed 's/^/# /' "$TMP/client" >&2; }
 	ended "$pid" 10 >/dev/null
 	sum=$(awk -v many="$((C_QPS > 1))" '/receiver/ && (!many || /SUM/) {
 		for (i = 2; i <= NF; i++) if ($i == "Mbits/sec") s += $(i - 1) } END { print s / 1000 }' "$TMP/client")
@@ -223,7 +229,7 @@ perftest_figure() {
 # it cannot measure the clock rate of the processor, and its client fails if the server does not
 # listen yet.
 cell_perftest() { # TYPE
-	local n=2000 sum='' program=ib_${C_OP}_bw opts server=()
+	local n=2000 sum='' rc program=ib_${C_OP}_bw opts server=()
 	[ "$1" != iw_tcp ] || n=10000
 	[ "$C_PERFTEST" != rate ] || n=100000
 	opts=(-F -s "$C_SIZE" -n "$n" -p 18515)
@@ -237,8 +243,10 @@ cell_perftest() { # TYPE
 		start taskset -c "$CPU_A" ip netns exec "$NS_A" "$program" "${opts[@]}" -d "$DEV_A" "${server[@]}" >"$TMP/said" 2>&1
 		wait_listen "$NS_A" 18515
 		timeout -k 2 30 taskset -c "$CPU_B" ip netns exec "$CLIENT" "$program" "${opts[@]}" -d "$DEV_B" "$SERVER" >"$TMP/client" 2>&1
+		rc=$?
 		ended "$PID" 10 >/dev/null
 		sum=$(perftest_figure) && break
+		both_said $rc
 	done
 	links_down
 	[ -n "$sum" ] && echo "$sum"
