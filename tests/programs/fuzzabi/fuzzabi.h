@@ -38,6 +38,7 @@
 #define JUDGED_RINGS	(ARENA + (4ull << 20))
 #define RINGS		(ARENA + (16ull << 20))
 #define RING_ROOM	(2ull << 20)
+#define RING_ROOMS	(4 * PER_KIND)	/* the addresses that are reserved for rings (world.c) */
 
 enum kind { PD, CQ, QP, MR, MW, SRQ, CHANNEL, SOCKET, CM_ID, KINDS };
 

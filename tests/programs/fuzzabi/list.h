@@ -91,6 +91,7 @@
 	X(M_MMAP,		"mmap of a ring",		ALWAYS)	\
 	X(M_ODD_MMAP,		"mmap at random",		NEVER)	\
 	X(M_CHANGE,		"mprotect, mremap, munmap, ...",	ALWAYS)	\
+	X(M_CHANGE_SRQ,		"the same for a shared receive queue",	"SRQ")	\
 	X(M_FILES,		"close, dup, read, ...",	ALWAYS)	\
 	X(M_FORK,		"fork",				ALWAYS)	\
 	X(WC_SEND,		"completion of send",		ALWAYS)	\

@@ -10,10 +10,15 @@
 
 #include "fuzzabi.h"
 
-static struct ring *some_ring(struct fuzz *f)
+/* Sets *@kind to the kind of the object that has the ring. */
+static struct ring *some_ring(struct fuzz *f, enum kind *kind)
 {
-	struct obj *o = iwt_pick(f, iwt_chance(f, 70) ? QP : CQ, -1);
-	struct ring *r = o ? &o->ring[iwt_below(f, 2)] : NULL;
+	struct ring *r;
+	struct obj *o;
+
+	*kind = iwt_chance(f, 60) ? QP : iwt_chance(f, 60) ? CQ : SRQ;
+	o = iwt_pick(f, *kind, -1);
+	r = o ? &o->ring[iwt_below(f, 2)] : NULL;
 
 	return r && r->len && r->at ? r : NULL;
 }
@@ -47,7 +52,7 @@ static int change(struct fuzz *f, struct ring *r)
 		return mprotect(at, len, iwt_below(f, 8));
 	case 2:
 		/* to the addresses that are reserved for this ring or for another ring */
-		to = (void *)(uintptr_t)(RINGS + iwt_below(f, 3 * PER_KIND) * RING_ROOM);
+		to = (void *)(uintptr_t)(RINGS + iwt_below(f, RING_ROOMS) * RING_ROOM);
 		return mremap(at, len, iwt_below(f, 2 * r->len / PAGE + 1) * PAGE,
 			      MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED ? -1 : 0;
 	case 3:
@@ -63,8 +68,9 @@ static int change(struct fuzz *f, struct ring *r)
 
 static void odd_mmap(struct fuzz *f)
 {
-	struct ring *r = some_ring(f);
-	uint64_t off = r ? r->off : 0, at = RINGS + iwt_below(f, 3 * PER_KIND) * RING_ROOM;
+	enum kind kind;
+	struct ring *r = some_ring(f, &kind);
+	uint64_t off = r ? r->off : 0, at = RINGS + iwt_below(f, RING_ROOMS) * RING_ROOM;
 	size_t len = r ? r->len : PAGE;
 	void *p;
 
@@ -80,24 +86,27 @@ static void odd_mmap(struct fuzz *f)
 
 void iwt_op_maps(struct fuzz *f)
 {
-	struct ring *r = some_ring(f);
+	enum kind kind;
+	struct ring *r = some_ring(f, &kind);
 
 	if (iwt_chance(f, 40))
 		odd_mmap(f);
 	else if (r)
-		iwt_count(M_CHANGE, change(f, r) ? errno : 0);
+		iwt_count(kind == SRQ ? M_CHANGE_SRQ : M_CHANGE, change(f, r) ? errno : 0);
 }
 
 /*
- * Maps the rings of all completion queues and queue pairs again: earlier steps may unmap rings.
+ * Maps the rings of all completion queues, queue pairs and shared receive queues again: earlier
+ * steps may unmap rings.
  */
 void iwt_op_remap(struct fuzz *f)
 {
-	int k, i;
+	static const enum kind kinds[] = { CQ, QP, SRQ };
+	unsigned int k, i;
 
-	for (k = CQ; k <= QP; k++) {
+	for (k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		for (i = 0; i < PER_KIND; i++) {
-			struct obj *o = &f->w->obj[k][i];
+			struct obj *o = &f->w->obj[kinds[k]][i];
 
 			if (!o->live)
 				continue;

@@ -69,7 +69,7 @@ uint64_t iwt_pointer(struct fuzz *f)
 		/* across the end of a page, into the next page */
 		return ODD + iwt_below(f, ODD_PAGES) * PAGE + PAGE - 1 - iwt_below(f, 40);
 	case 5:
-		return RINGS + iwt_below(f, PER_KIND * 3) * RING_ROOM + off;
+		return RINGS + iwt_below(f, RING_ROOMS) * RING_ROOM + off;
 	case 6:
 		return (uint64_t)(uintptr_t)f->out + off;
 	default:

@@ -35,7 +35,7 @@ static void handle_faults(void)
 
 static bool make_arena(void)
 {
-	size_t len = RINGS + PER_KIND * 4 * RING_ROOM - ARENA;
+	size_t len = RINGS + RING_ROOMS * RING_ROOM - ARENA;
 
 	if (mmap((void *)ARENA, len, PROT_NONE, MAP_FIXED_NOREPLACE | MAP_NORESERVE |
 		 MAP_ANONYMOUS | MAP_PRIVATE, -1, 0) != (void *)ARENA)
