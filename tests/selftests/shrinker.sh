@@ -6,7 +6,6 @@
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_bench iwt_verify rdma
-only_with PAGING
 trace_events vmscan/mm_shrink_slab_end
 two_links
 echo 'retval > 0' >$TRACE/events/vmscan/mm_shrink_slab_end/filter
