@@ -46,6 +46,7 @@ int main(void)
 	test_crc();
 	test_cursor();
 	test_sock_cursor();
+	test_sock_recv();
 	test_mpa_frame();
 	test_mpa_terms();
 	test_direct();

@@ -29,6 +29,7 @@ u32 any(void);
 void test_crc(void);
 void test_cursor(void);
 void test_sock_cursor(void);
+void test_sock_recv(void);
 void test_mpa_frame(void);
 void test_mpa_terms(void);
 void test_direct(void);

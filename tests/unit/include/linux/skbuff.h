@@ -16,6 +16,7 @@ struct sk_buff;
 
 struct skb_shared_info {
 	u8 nr_frags;
+	u16 gso_size;
 	struct sk_buff *frag_list;
 	skb_frag_t frags[MAX_SKB_FRAGS];
 };
@@ -26,7 +27,7 @@ struct tcp_skb_cb {
 };
 
 struct sk_buff {
-	struct sk_buff *next;
+	struct sk_buff *next, *prev;
 	u32 len;
 	u32 data_len;
 	u8 *data;
