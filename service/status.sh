@@ -166,11 +166,11 @@ status_users() {
 	local file=/dev/infiniband/rdma_cm name
 	name=$(id -un 2>/dev/null) || name=$(id -u)
 	if [ ! -e $file ]; then
-		unknown users "who may make connections" "rdma_cm has no device yet"
+		unknown users "who may make connections by rdma_cm" "rdma_cm has no device yet"
 	elif [ -r $file ] && [ -w $file ]; then
-		ok users "$name may make connections; $file is $(stat -c '%A %U:%G' $file)"
+		ok users "$name may make connections by rdma_cm; $file is $(stat -c '%A %U:%G' $file)"
 	else
-		wrong users "$name may not make connections, $file is $(stat -c '%A %U:%G' $file)" \
+		wrong users "$name may not make connections by rdma_cm, $file is $(stat -c '%A %U:%G' $file)" \
 			installing.rst "Who may make connections"
 	fi
 }

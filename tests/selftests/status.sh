@@ -108,7 +108,7 @@ check "a user: what needs root is unknown" says "^\?\?  settings  $LINK: unknown
 fine "Secure Boot, a module that is loaded" "$NS_A" "$SECURE"
 
 fault "memlock" "memlock   this user may lock 64 KiB, .*" "$NS_A" : "${USER_64K[@]}"
-fault "no permission" "users     54321 may not make connections, .*" "$NS_A" \
+fault "no permission" "users     54321 may not make connections by rdma_cm, .*" "$NS_A" \
 	"touch $TMP/closed; chmod 600 $TMP/closed; mount --bind $TMP/closed /dev/infiniband/rdma_cm" "${USER_8M[@]}"
 fault "no provider" "provider  no file of /etc/libibverbs.d .*" "$NS_A" "mount -t tmpfs tmpfs /etc/libibverbs.d"
 plugin=$(echo /usr/lib*/libibverbs/libiw_tcp-rdmav*.so /usr/lib/*/libibverbs/libiw_tcp-rdmav*.so | xargs -n 1 ls 2>/dev/null | head -n 1)
