@@ -63,8 +63,10 @@ status_kernel() {
 		wrong kernel "$kernel is older than $OLDEST, which iw_tcp needs" installing.rst Kernels
 	elif older "$NEWEST" "$series"; then
 		wrong kernel "$kernel is newer than the kernels of the tests ($OLDEST to $NEWEST)" installing.rst "Another kernel"
+	elif [[ " $TESTED " != *" $series "* ]]; then
+		unknown kernel "$kernel, does iw_tcp work with $series" "the tests have ${TESTED// /, }"
 	else
-		ok kernel "$kernel, the tests have $OLDEST to $NEWEST"
+		ok kernel "$kernel, the tests have ${TESTED// /, }"
 	fi
 }
 

@@ -144,6 +144,16 @@ def check_range(text, oldest, newest):
                 " ".join(found.group().split()), newest)
 
 
+def check_tested(text, tested, oldest, newest):
+    """Yields a message if the first column of the table of kernels in text differs from the list of
+    tested kernels, or if the list does not begin with the oldest and end with the newest."""
+    rows = re.findall(r"^(\d+\.\d+)  ", text, re.M)
+    if rows != tested:
+        yield "the table has the kernels %s, include/compat/kernels has %s" % (" ".join(rows), " ".join(tested))
+    if tested[:1] + tested[-1:] != [oldest, newest]:
+        yield "the tested kernels are not those from %s to %s" % (oldest, newest)
+
+
 def prove():
     """Tests the functions above: yields a message for each wrong statement that they accept, and
     for each right statement that they reject."""
@@ -156,6 +166,8 @@ def prove():
         list(check_jobs("(job ``nowhere``)", {"uml"})),
         list(check_range("Kernels 6.1 to\n7.1 and 6.1.5 to 7.0", "6.1", "7.2")),
         list(check_range("6.1, 6.12, or 7.3", "6.1", "7.2")),
+        list(check_tested("6.1      Debian 12\nothers   6.2\n7.2      x\n", ["6.1", "6.12", "7.2"], "6.1", "7.2")),
+        list(check_tested("6.1      Debian 12\n7.2      x\n", ["6.1", "7.2"], "6.1", "7.3")),
         list(check_installed(".SH FILES\n.TP\n.I /usr/lib/a.rules\nx\n", ["usr/lib/b.rules"])),
         list(check_evidence('documented: user guide, "Nothing"', {"Links"}, bool, ())),
         list(check_evidence("user guide, setting nothing", set(), bool, ("crc",))),
@@ -169,6 +181,7 @@ def prove():
         list(check_cells("=====  ==\na, c   b,\n       d\n=====  ==\n\nText or\n")),
         list(check_jobs("(job ``uml``)", {"uml"})),
         list(check_range("6.1 to\n7.2; 6.1, 6.12 and 7.2; 6.2 to 7.1; two 6.1 6.12; 16.1 to 7", "6.1", "7.2")),
+        list(check_tested("6.1      Debian 12\nothers   6.2\n7.2      x\n", ["6.1", "7.2"], "6.1", "7.2")),
         list(check_installed(".SH FILES\n.TP\n.I /usr/lib/a\\-b.rules\nx\n", ["usr/lib/a-b.rules"])),
         list(check_evidence('user guide, "Links"; a.sh; the setting crc', {"Links"}, bool, ("crc",))),
         list(check_complete("selftests/a.sh\\ x", {"a"})),

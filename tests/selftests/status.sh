@@ -98,7 +98,7 @@ check "a link" in_a iw_tcp-link up "$IF_A"
 check "the link is active" busywait 20 active "$NS_A" "$LINK"
 fine "root" "$NS_A" :
 check "root: the module's file" says '^ok  module    version [0-9.]* is loaded, /.*iw_tcp.ko'
-check "root: the kernel" says "^ok  kernel    $(uname -r)"
+check "root: the kernel" says "^ok  kernel    $(uname -r), the tests have 6.1, .*[^,]\$"
 check "root: libibverbs opens the link" says "^ok  provider  libibverbs opens $LINK, ABI version [0-9]+$"
 check "root: the link" says "^ok  link      $LINK on $IF_A: ACTIVE, MTU 1500, .*tso on"
 check "root: its settings" says "^ok  settings  $LINK: crc=on .*keepidle=60"
@@ -133,6 +133,12 @@ fi
 
 program uname "echo 99.1.2-amd64"
 fault "a newer kernel" "kernel    99.1.2-amd64 is newer than the kernels of the tests .*" "$NS_A" :
+program uname "echo 6.1.0-50-amd64"
+fine "the oldest kernel of the tests" "$NS_A" :
+check "the oldest kernel of the tests: it is tested" says '^ok  kernel    6.1.0-50-amd64, '
+program uname "echo 6.8.0-64-generic"
+fine "a kernel between those of the tests" "$NS_A" :
+check "a kernel between those of the tests: it is not tested" says '^\?\?  kernel    6.8.0-64-generic, .*: unknown \(the tests have 6.1, '
 program uname "echo 5.15.0-139-generic"
 fault "an older kernel" "kernel    5.15.0-139-generic is older than .*" "$NS_A" :
 no_programs
