@@ -137,9 +137,9 @@ class Pair:
             self.ulp.recv(wr=self.recvs, sge="%d:%d:%d" % (self.mr, self.recvs * MSG, MSG), **where)
             self.recvs += 1
 
-    def post(self, op, wr, **how):
-        """Posts a request with MSG octets of the second half of mr."""
-        self.ulp.post(id=self.id, op=op, wr=wr, sge="%d:%d:%d" % (self.mr, MEM_LEN // 2, MSG), **how)
+    def post(self, op, wr, size=MSG, **how):
+        """Posts a request with the first octets of the second half of mr."""
+        self.ulp.post(id=self.id, op=op, wr=wr, sge="%d:%d:%d" % (self.mr, MEM_LEN // 2, size), **how)
 
     def poll(self, n=1):
         """Waits for n completions, and returns them."""

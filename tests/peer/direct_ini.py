@@ -123,6 +123,7 @@ def ini_replies(b):
     r.bad(b.random(100))
     r.bad(b"HTTP/1.1 400 Bad Request\r\n\r\n")
     r.bad(bytes(84))
+    r.bad(fpdu.fpdu(fpdu.terminate(2, 0, 5)))
     r.bad(r.reply(good[::-1]), sizes=1)
     for cut in 0, 1, 20, 24, REQ_LEN - 1:
         peer = r.attempt()
@@ -295,5 +296,25 @@ def ini_no_dial(b):
     pair.talk(b.established(server, pair))
 
 
+def ini_terminate(b):
+    """A Terminate directly behind a right Reply, in the same write"""
+    server = b.server()
+    for post in False, True:
+        pair = b.pair().wait()
+        if post:
+            pair.post("send", 1)
+        peer = b.called(server, pair)
+        peer.accept(pd=pair.right(), more=fpdu.fpdu(fpdu.terminate(2, 0, 5)))
+        check(peer.rest()[1] != "open", "the device ends the connection")
+        peer.close()
+        print("# state %s" % pair.state())
+        if not post:
+            pair.post("send", 1)
+        pair.ended([(1, RETRY_EXC)])
+        pair.reset()
+        pair.wait()
+        pair.talk(b.established(server, pair))
+
+
 INITIATOR = (ini_right, ini_every_bit, ini_replies, ini_random, ini_gives_up, ini_silent,
-             ini_reset, ini_no_dial)
+             ini_reset, ini_no_dial, ini_terminate)

@@ -7,7 +7,7 @@ import time
 import fpdu
 import mpa
 import ulp
-from direct_end import FIELDS, gid_of, HALF_OPEN, LAYOUT, pack, PD_LEN, REQ_LEN, RETRY_EXC, RNR_FOREVER, WORD
+from direct_end import FIELDS, gid_of, HALF_OPEN, LAYOUT, OWN_STAG, pack, PD_LEN, REQ_LEN, RETRY_EXC, RNR_FOREVER, WORD
 from outcome import check, equal
 
 
@@ -108,6 +108,7 @@ def improper(b):
               mpa.frame(mpa.REQ, mpa.C | mpa.S, 2, WORD + pair.right(), 513),
               mpa.frame(mpa.REQ, mpa.C | mpa.S, 2, WORD + pair.right(), 0xFFFF),
               mpa.frame(mpa.REQ, mpa.C | mpa.S, 2, b"abc")]
+    frames.append(fpdu.fpdu(fpdu.terminate(2, 0, 5)))
     for at in range(16):
         frames.append(good[:at] + bytes([good[at] ^ 1 << b.rng.randrange(8)]) + good[at + 1:])
     for octets in frames:
@@ -359,5 +360,86 @@ def lost(b):
         b.untouched(pair.wait())
 
 
+def midway(b):
+    """The peer confirms some messages, and ends the stream without refusing one: the next one fails"""
+    for end, status in (("fin", RETRY_EXC), ("rst", RETRY_EXC), ("part", RETRY_EXC), ("terminate", ulp.REM_OP_ERR),
+                        ("terminate of MPA", RETRY_EXC)):
+        pair = b.pair().wait()
+        peer = b.accepted(pair)
+        pair.talk(peer)
+        pair.recv()
+        pair.post("write", 2, stag=1, raddr=0)
+        pair.post("send", 3)
+        while peer.segment().opcode != fpdu.SEND:
+            pass
+        pair.none(20)
+        if end == "rst":
+            peer.rst()
+        elif end == "terminate":
+            peer.put(fpdu.terminate(0, 0, 0))
+        elif end == "terminate of MPA":
+            peer.put(fpdu.terminate(2, 0, 1))
+        else:
+            if end == "part":
+                peer.send(peer.frame(fpdu.tagged(fpdu.READ_RESP, OWN_STAG, 0))[:7])
+            peer.fin()
+        done = {d.wr: d.status for d in pair.poll(3)}
+        equal([done[2], done[3], done[pair.recvs - 1]], [status, ulp.FLUSH, ulp.FLUSH], "%s: status" % end)
+        pair.ends()
+        peer.close()
+        pair.reset()
+        b.untouched(pair.wait())
+
+
+def refused_write(b):
+    """The peer refuses a Write of no octets, which fails, or one that does not exist: the first request fails"""
+    nothing = fpdu.tagged(fpdu.WRITE, 5, 1000)
+    for of, code, statuses in (
+            (nothing, (1, 1, 0), [ulp.SUCCESS, ulp.REM_ACCESS_ERR, ulp.FLUSH, ulp.FLUSH]),
+            (nothing, (0, 1, 2), [ulp.SUCCESS, ulp.REM_ACCESS_ERR, ulp.FLUSH, ulp.FLUSH]),
+            (fpdu.tagged(fpdu.WRITE, 5, 1001), (1, 1, 1), [ulp.REM_OP_ERR, ulp.FLUSH, ulp.FLUSH, ulp.FLUSH]),
+            (fpdu.tagged(fpdu.WRITE, 6, 1000), (1, 1, 1), [ulp.REM_OP_ERR, ulp.FLUSH, ulp.FLUSH, ulp.FLUSH])):
+        pair = b.pair().wait()
+        peer = b.accepted(pair)
+        pair.talk(peer)
+        pair.post("write", 0, stag=5, raddr=100)
+        pair.post("write", 1, size=0, stag=5, raddr=1000)
+        pair.post("send", 2)
+        pair.post("write", 3, stag=5, raddr=5000)
+        seg = peer.segment()
+        while (seg.opcode, seg.offset) != (fpdu.WRITE, 5000):
+            check((seg.opcode, seg.offset) != (fpdu.WRITE, 1000) or not seg.data, "a Write of no octets is wanted:", seg)
+            seg = peer.segment()
+        head = struct.pack(">H", len(of)) + of[:14]
+        peer.put(fpdu.terminate(*code, head, 0xC0))
+        done = {d.wr: d.status for d in pair.poll(4)}
+        equal([done[wr] for wr in range(4)], statuses, "status, Terminate %s of %s" % (code, of.hex()))
+        peer.close()
+        pair.ends()
+        pair.reset()
+        b.untouched(pair.wait())
+
+
+def terminate_first(b):
+    """A Terminate in place of the ready-to-receive message"""
+    for post in False, True:
+        pair = b.pair().wait()
+        if post:
+            pair.post("send", 1)
+        peer, reply = b.ask(b.request(pair.right()))
+        check(reply.whole and not reply.flags & mpa.R, "a Reply is wanted:", reply)
+        peer.begin()
+        peer.put(fpdu.terminate(2, 0, 5))
+        check(peer.rest()[1] != "open", "the device ends the connection")
+        peer.close()
+        print("# state %s" % pair.state())
+        if not post:
+            pair.post("send", 1)
+        pair.ended([(1, RETRY_EXC)])
+        pair.reset()
+        b.untouched(pair.wait())
+
+
 RESPONDER = (right, every_bit, lengths, random_frames, improper, more_octets, plain, twice, second,
-             slowly, silent, forgotten, another_address, while_reset, lost)
+             slowly, silent, forgotten, another_address, while_reset, lost, midway, refused_write,
+             terminate_first)
