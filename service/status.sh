@@ -4,7 +4,7 @@
 # program iw_tcp-link sources this file. A user without privileges may run "iw_tcp-link status". A
 # missing tool is no fault: the finding that needs the tool is "unknown" (without systemctl, there
 # is no finding about units). Nothing on the host is changed, except that settings_now makes a
-# directory in configfs for a moment.
+# directory in configfs for a moment, and a file for the lock of the link.
 PATH=$PATH:/usr/sbin:/sbin
 IB=/sys/class/infiniband
 FAULTS=0
@@ -269,8 +269,10 @@ status_link() {
 # settings_now LINK: prints name=value for each setting. configfs has a directory of the link only
 # if somebody made the directory. If there is no directory, and the user is root, the function
 # makes the directory, reads the values and removes the directory. It does this in a mount
-# namespace of its own, since it may have to mount configfs
+# namespace of its own, since it may have to mount configfs. (The caller runs this function in a
+# subshell, so the lock lasts until the end of the function.)
 settings_now() {
+	! is_root || lock "$1" 20
 	if [ -d "$CONFIGFS/$1" ]; then
 		show_settings "$CONFIGFS/$1"
 	elif is_root; then

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Tests files of settings: iw_tcp-link must apply all lines of /etc/iw_tcp/NETDEV.conf, or no line,
 # and must report the wrong lines. Also tests the examples of such files, and the completion of the
-# arguments of iw_tcp-link.
+# arguments of iw_tcp-link, and two commands at once (IWT_ROUNDS times; 10, and 5 for a new link).
 . "$(dirname "$0")/../lib/begin.sh"
 
 FILE=/etc/iw_tcp/$IF_A.conf LINK=iwt_$IF_A
@@ -82,6 +82,25 @@ check "a new link: its settings are those of the file" is crc required
 check "a directory that was there" mkdir "$SETTINGS/$LINK"
 check "a directory that was there: the settings apply" up
 check "a directory that was there: it stays" rmdir "$SETTINGS/$LINK"
+check "down" down
+
+# at_once ROUNDS COMMAND...: executes COMMAND, and then two commands "up" at the same time, in each of
+# ROUNDS rounds; fails if one of the commands "up" fails
+at_once() {
+	local n pid said=0
+	for ((n = 0; n < $1; n++)); do
+		"${@:2}" || return
+		up >"$TMP/first" 2>&1 &
+		pid=$!
+		up >"$TMP/second" 2>&1 || said=$?
+		wait $pid || said=$?
+		[ $said = 0 ] || { echo "round $n: status $said"; cat "$TMP/first" "$TMP/second"; return 1; }
+	done
+}
+check "two commands at once, a link that exists" eval "up && at_once ${IWT_ROUNDS:-10} true"
+check "two commands at once, no link" at_once ${IWT_ROUNDS:-5} down
+check "two commands at once: the settings of the file" is keepidle 7
+check "two commands at once: no directory stays" no_directory
 check "down" down
 
 bad "a line without a value" 'this is not name=value: crc' crc
