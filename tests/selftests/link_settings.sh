@@ -58,6 +58,10 @@ done
 if has_feature DIRECT; then port=64791; else port=0; fi
 check "direct_port is $port" is $DEV_A direct_port $port
 for word in 65535 64791 0; do
+	if [ $word != 0 ] && ! has_feature DIRECT; then
+		REFUSAL="not supported" refuse "refused: direct_port $word" set_link $DEV_A direct_port $word
+		continue
+	fi
 	check "direct_port: $word" set_link $DEV_A direct_port $word
 	check "direct_port says $word" is $DEV_A direct_port $word
 done
@@ -78,6 +82,7 @@ SEED=${IWT_SEED:-$RANDOM}
 only_off=
 may_zerocopy || only_off=zerocopy
 may_poll || only_off=$only_off,polling
+has_feature DIRECT || only_off=$only_off,direct_port
 tap "every setting" python3 "$IWT_LIB/settings.py" $SETTINGS/$DEV_A "$SEED" 4000 "$only_off"
 settings_end
 
@@ -88,6 +93,7 @@ param_is() { [ "$(cat "$params/$1")" = "$2" ]; }
 new_link() { link_del "$NS_A" "$DEV_A" && link_add "$NS_A" "$DEV_A" "$IF_A" && settings_begin; }
 declare -A former=() other=([crc]=required [mpa_revision]=1 [keepidle]=7 [user_timeout]=9 [tos]=40 [zerocopy]=auto [polling]=off [direct_port]=4791)
 may_zerocopy || other[zerocopy]=off
+has_feature DIRECT || other[direct_port]=0
 for word in "${!other[@]}"; do
 	former[$word]=$(cat "$params/$word")
 	check "parameter $word: ${other[$word]}" set_param "$word" "${other[$word]}"
