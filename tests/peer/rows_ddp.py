@@ -183,8 +183,10 @@ def versions(t):
 def nothing_is_not_checked(t):
     """The STag and the tagged offset of a zero-length Write are not checked"""
     conn = t.passive(first=False)
-    conn.peer.put_write(0xDEADBEEF, 1 << 63)
-    conn.alive()
+    for stag, offset in ((0xDEADBEEF, 1 << 63), (0, 0), (conn.stag ^ 1, conn.addr), (conn.stag, conn.addr - 1),
+                         (conn.stag, conn.addr + 65537), (conn.stag, (1 << 64) - 1)):
+        conn.peer.put_write(stag, offset)
+        conn.alive()
 
 
 @row("DDP-67", "DDP-68", "DDP-70", "DDP-71", "DDP-72", "DDP-73")
