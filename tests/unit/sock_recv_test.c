@@ -40,8 +40,8 @@ struct sk_buff *tcp_recv_skb(struct sock *sk, u32 seq, u32 *off)
 }
 
 /*
- * Makes a socket whose receive queue is @w->q. Return: false if a buffer has only bytes of earlier
- * buffers: TCP drops such a buffer.
+ * Makes a socket with the receive queue @w->q. Return: false if a buffer has only bytes of
+ * earlier buffers: TCP drops such a buffer.
  */
 static bool make(struct world *w)
 {

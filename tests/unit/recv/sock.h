@@ -86,7 +86,8 @@ static inline void iwt_sock_retry(struct iwt_sock *s) { (void)s; }
 u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur);
 u32 iwt_sock_peek_from(struct iwt_sock *s, u32 skip, struct iwt_sock_cursor *cur);
 bool iwt_sock_blind(const struct iwt_sock *s);
-bool iwt_sock_begins_segment(const struct iwt_sock *s, const struct iwt_sock_cursor *cur, u32 used);
+bool iwt_sock_begins_segment(const struct iwt_sock *s, const struct iwt_sock_cursor *cur,
+			     u32 used);
 u32 iwt_sock_count_begins(const struct iwt_sock *s, const struct iwt_sock_cursor *cur,
 			  u32 used, u32 stride, u32 n);
 void iwt_sock_set_aside(struct iwt_sock *s);
