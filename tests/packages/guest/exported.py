@@ -6,9 +6,15 @@ the plugin csv.
 
 exported.py grows URL LINK: reads the values of node_exporter until the octets of both directions
 have grown three times; fails if a value decreases.
+
+exported.py dashboard URL LINK FILE: prints each fault of the dashboard in FILE: a metric that
+node_exporter does not export for the link, a variable that the dashboard does not define, and a
+metric of the table SHOWN that no panel shows. Fails if there is a fault.
 """
 import glob
+import json
 import os
+import re
 import sys
 import time
 import urllib.request
@@ -43,6 +49,13 @@ TYPES = {
     ("ib_link_error_recovery-downed", "value"): ("link_downed", 1),
     ("ib_xmit_wait", "value"): ("port_xmit_wait", 1),
 }
+# metrics without prefix that the panels of the dashboard must show
+SHOWN = {
+    "port_data_transmitted_bytes_total", "port_data_received_bytes_total", "port_packets_transmitted_total",
+    "port_packets_received_total", "port_errors_received_total", "port_constraint_errors_received_total",
+    "port_discards_transmitted_total", "port_transmit_wait_total", "link_downed_total",
+}
+PREFIX = "node_infiniband_"
 
 
 def counter(link, name):
@@ -56,8 +69,8 @@ def from_node_exporter(url, link):
     with urllib.request.urlopen(url) as answer:
         for line in answer.read().decode().splitlines():
             name, _, value = line.rpartition(" ")
-            if name.startswith("node_infiniband_") and f'{{device="{link}",port="1"}}' in name:
-                values[name[len("node_infiniband_"):name.index("{")]] = float(value)
+            if name.startswith(PREFIX) and f'{{device="{link}",port="1"}}' in name:
+                values[name[len(PREFIX):name.index("{")]] = float(value)
             elif name == 'node_scrape_collector_success{collector="infiniband"}':
                 success = float(value) == 1
     if not success:
@@ -105,9 +118,32 @@ def grows(url, link):
             was = now
 
 
+def dashboard(url, link, path):
+    """Prints the faults of the dashboard. Returns the number of faults."""
+    with open(path) as file:
+        board = json.load(file)
+    variables = board["templating"]["list"]
+    panels = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    queries = panels + [variable["query"] for variable in variables]
+    # Grafana itself defines the variables that begin with two underscores
+    defined = {variable["name"] for variable in variables}
+    exported = from_node_exporter(url, link)
+    faults = []
+    for query in queries:
+        names = re.findall(r"\bnode_\w+", query)
+        faults += [f"{name}: not exported" for name in names if name.removeprefix(PREFIX) not in exported]
+        faults += [f"${name}: not defined" for name in re.findall(r"\$([a-z]\w*)", query) if name not in defined]
+    shown = {name.removeprefix(PREFIX) for query in panels for name in re.findall(r"\bnode_\w+", query)}
+    faults += [f"{name}: not shown" for name in sorted(SHOWN - shown)]
+    print("\n".join(faults))
+    return len(faults)
+
+
 kind, where, link = sys.argv[1:4]
 if kind == "grows":
     grows(where, link)
+elif kind == "dashboard":
+    sys.exit(dashboard(where, link, sys.argv[4]) > 0)
 elif kind == "node_exporter":
     sys.exit(wrong(from_node_exporter(where, link), METRICS, link, int(sys.argv[4])) > 0)
 else:

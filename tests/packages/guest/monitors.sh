@@ -9,6 +9,7 @@
 
 WITH=/opt/iw_tcp/with
 URL=http://127.0.0.1:9100/metrics
+DASHBOARD=/usr/share/doc/iw-tcp/examples/grafana.json
 HERE=$(dirname "$(realpath "$0")")
 PINGS=300 SIZE=3000
 
@@ -52,6 +53,7 @@ exporter() {
 	exporter=$PID
 	counts node_exporter $URL
 	check "node_exporter: the metrics that the documents name" named
+	check "node_exporter: the metrics of the dashboard" exported dashboard $URL "$DEV_A" "$DASHBOARD"
 	check "node_exporter: traffic" traffic_rping
 	check "node_exporter: the values grow during traffic" iwt_patient "$IWT_TIME" python3 "$HERE/exported.py" grows $URL "$DEV_A"
 	stop "$CLI" "$SRV"

@@ -352,7 +352,7 @@ stage_install() {
 	check "nothing started by itself: no module" [ ! -e /sys/module/iw_tcp ]
 	check "nothing started by itself: no unit" none systemctl list-units --plain --no-legend 'iw_tcp@*'
 	check "the man pages are installed" ls /usr/share/man/man5/iw_tcp.conf.5.gz /usr/share/man/man8/iw_tcp@.service.8.gz /usr/share/man/man7/iw_tcp.7.gz
-	check "the examples are installed" ls /usr/share/doc/iw-tcp/examples/{eth0,modprobe}.conf
+	check "the examples are installed" ls /usr/share/doc/iw-tcp/examples/{eth0.conf,modprobe.conf,grafana.json}
 	check "the documents are installed" ls /usr/share/doc/iw-tcp/operating.rst /usr/share/doc/iw-tcp/html/{index,search,operating,applications/nfs}.html
 	follow "README.md: systemctl enable --now" README '/^systemctl /!d'
 	check_link "enabled"
