@@ -180,6 +180,37 @@ dkms_of() {
 	artefact "$1" "dkms-$2" "$(hash_of "$package")" build_dkms "$2" "$package"
 }
 
+# missing_packages RELEASE ROOT OPTION PACKAGES...: runs apt-get install with OPTION, for PACKAGES and
+# the packages on which they depend, except the packages that the userland ROOT has
+missing_packages() {
+	local release=$1 root=$2; shift 2
+	apt_in "$release" apt-get install -y --no-install-recommends \
+		-o Dir::State::status="$root/root/var/lib/dpkg/status" "$@"
+}
+
+build_programs() {
+	local release=$1 root=$2 out=${*: -1} deb top
+	mkdir -p "$out/debs/partial"
+	retry missing_packages "$release" "$root" --download-only -o Dir::Cache::archives="$out/debs" "${@:3:$#-3}"
+	for deb in "$out"/debs/*.deb; do dpkg-deb -x "$deb" "$out/tree"; done
+	rm -rf "$out/debs" "$out"/tree/usr/share/{doc,man,locale}
+	# in the machine these directories are links to directories of /usr
+	for top in bin lib lib64 sbin; do
+		[ ! -d "$out/tree/$top" ] || { cp -a "$out/tree/$top" "$out/tree/usr/" && rm -r "${out:?}/tree/$top"; }
+	done
+}
+
+# programs_of VAR ROOT PACKAGES...: sets VAR to a directory whose tree/ has the files of PACKAGES and
+# of the packages on which they depend, except the packages that the userland ROOT (root_of) has
+programs_of() {
+	local release=${2##*/root-} list
+	release=${release%-*}
+	apt_update "$release"
+	list=$(missing_packages "$release" "$2" --print-uris "${@:3}" | sed -n "s/^'.*' //p")
+	artefact "$1" "programs-$release" "$(hash_of "$list" "$(declare -f build_programs missing_packages)")" \
+		build_programs "$release" "${@:2}"
+}
+
 # Machines for tests/packages/run: a release with systemd, udev and its stock kernel, as users
 # install it. An artefact contains the root directory root/, the image root.img of root/, and the
 # boot files of two kernels (linux-NAME and initrd-NAME). The kernel "first" is installed in root/.

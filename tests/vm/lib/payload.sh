@@ -43,9 +43,9 @@ payload_pack() {
 	truncate -s %512 "$dir/payload.tar"
 }
 
-# payload_add DIR FILES: adds the files of the directory FILES to DIR/payload.tar, which payload_pack
-# has made. In the machine they are in /opt/iw_tcp/with.
+# payload_add DIR FILES PLACE: adds the files of the directory FILES to DIR/payload.tar, which
+# payload_pack has made. In the machine they are in the directory PLACE; "" is the root directory.
 payload_add() {
-	tar -C "$2" --transform 's,^\.,./opt/iw_tcp/with,S' -rf "$1/payload.tar" .
+	tar -C "$2" --transform "s,^\\.,.$3,S" -rf "$1/payload.tar" .
 	truncate -s %512 "$1/payload.tar"
 }
