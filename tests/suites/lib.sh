@@ -6,7 +6,7 @@
 # some commands do not run), and some commands again with changes. Therefore the hosts have the
 # addresses that the pages use: the server is 192.0.2.1 (B), the client is 192.0.2.2 (A).
 # The line "# packages: NAMES" of a suite names the packages that the userland of the laboratories
-# lacks; tests/vm/run unpacks them in the machine.
+# lacks; tests/vm/run unpacks them in the machine. "# packages of RELEASE: NAMES" is for one release.
 #
 #   NAME.sh [--type LINK_TYPE] [--quick]
 
