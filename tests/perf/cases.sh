@@ -11,12 +11,18 @@
 #	conn, conn-serial			connections per second, 16 or 1 at a time
 #	memory					KB of kernel memory for one end of an idle
 #						connection
-#	nvme-OP-SIZE				kernel consumers: fio on an NVMe disk, a RAM disk
-#						at the target; OP: randread, read, randwrite, write
+#	nvme|iser|nfs-OP-SIZE[-crc]		kernel consumers: an NVMe disk, an iSCSI disk or a
+#						file of NFS; the server has the data in memory;
+#						OP: randread, read, randwrite, write
+#	nfs-create[-crc]			files per second that a client of NFS creates and
+#						removes, one at a time
 #	perftest-[rate-|lat-]OP-SIZE[-direct]	a stream, the messages per second, or the typical
 #						latency, measured by perftest
 #	insn-OP-SIZE-MTU[-crc][-qN]		instructions of both ends together, for each byte
 #						or (below 1 KB) each message
+#	insn-nvme|iser|nfs-OP-SIZE[-crc], insn-nfs-create[-crc]
+#						instructions of both ends together, for each byte
+#						or (below 64 KB) each operation
 #	path-PATH-OP-SIZE			a stream to a far host; paths.sh has the paths
 #	two-OP-SIZE-sender|receiver[-crc][-large][-zerocopy][-qN]
 #						instructions of one end, between two machines
@@ -29,14 +35,15 @@
 # this word, CRC is off. -direct: without rdma_cm (perftest without -R). -large and -zerocopy are
 # settings of the links: large_fpdus=on and zerocopy=auto. SIZE is in bytes, or has the suffix k
 # or m. With MTU 65536 the packets pass through lo, with other MTUs through a veth pair. rate,
-# lat, mean, conn, memory, nvme, perftest and path use MTU 1500; two uses the MTU of the network
+# lat, mean, conn, memory, nvme, iser, nfs, perftest and path use MTU 1500; two uses the MTU of the network
 # cards.
 
 TARGET_CASES="write-64k-1500 read-64k-1500 send-64k-1500 write-64k-9000 write-64k-65536
 	write-1m-1500 write-8m-1500 write-1m-9000 write-8m-9000 write-1m-65536 write-8m-65536
 	lat-write lat-send lat-read mean-write mean-send mean-read rate-write-64 write-64k-1500-q8 write-64k-1500-q1000
 	send-64k-1500-srq rate-send-64 rate-send-64-srq write-64k-1500-odp
-	nvme-randread-4k nvme-read-128k conn memory"
+	nvme-randread-4k nvme-read-128k nvme-write-128k iser-read-128k iser-write-128k
+	nfs-read-1m nfs-write-1m nfs-read-1m-crc nfs-write-1m-crc nfs-randread-4k nfs-randwrite-4k conn memory"
 MORE_CASES="write-2-1500 write-64-1500 write-512-1500 write-4k-1500 write-16k-1500 write-256k-1500
 	read-2-1500 read-512-1500 read-4k-1500 read-1m-1500 read-8m-1500
 	send-2-1500 send-512-1500 send-4k-1500 send-1m-1500 send-8m-1500
@@ -44,12 +51,21 @@ MORE_CASES="write-2-1500 write-64-1500 write-512-1500 write-4k-1500 write-16k-15
 	write-64k-1500-q64 write-4k-1500-q1000 send-64k-1500-q8
 	write-64k-1500-bidir send-64k-1500-bidir read-64k-1500-bidir
 	rate-write-8 rate-send-8 lat-write-4k lat-atomic conn-serial
+	nvme-randwrite-4k nvme-write-128k-crc iser-randread-4k iser-randwrite-4k iser-read-128k-crc iser-write-128k-crc
+	nfs-randread-4k-crc nfs-randwrite-4k-crc nfs-create nfs-create-crc
 	perftest-write-64k
 	perftest-write-64k-direct perftest-lat-write-8-direct perftest-rate-write-64-direct"
+# prefixed WORD CASE...: prints the CASEs with WORD- in front
+prefixed() { printf "$1-%s " "${@:2}"; }
+DISK_INSN_CASES="nfs-read-1m nfs-write-1m nfs-read-1m-crc nfs-write-1m-crc nfs-randread-4k nfs-randwrite-4k nfs-create
+	nvme-read-128k nvme-write-128k nvme-write-128k-crc nvme-randread-4k nvme-randwrite-4k
+	iser-read-128k iser-write-128k iser-write-128k-crc iser-randread-4k iser-randwrite-4k"
+# shellcheck disable=SC2086 # a list of cases
 INSN_CASES="insn-write-64k-1500 insn-write-64k-1500-crc insn-write-64-1500 insn-send-64-1500
 	insn-read-64k-1500 insn-send-64k-1500 insn-write-64k-9000 insn-write-64k-65536
 	insn-read-64-1500 insn-write-64k-9000-crc insn-write-64-1500-crc insn-write-4k-1500 insn-write-1m-1500
-	insn-write-64k-1500-q8@iw_tcp,tcp insn-write-64k-1500-q1000@iw_tcp,tcp"
+	insn-write-64k-1500-q8@iw_tcp,tcp insn-write-64k-1500-q1000@iw_tcp,tcp
+	$(prefixed insn $DISK_INSN_CASES)"
 PATH_CASES="path-far-write-1m path-lossy-write-1m path-single-write-1m path-order-write-1m path-plain-write-1m"
 TWO_CASES="two-write-64k-sender two-write-64k-receiver two-send-64k-sender two-send-64k-receiver
 	two-read-64k-sender@iw_tcp two-read-64k-receiver@iw_tcp
@@ -107,8 +123,8 @@ case_options() {
 }
 
 # case_parse CASE: sets C_NAME, C_KIND, C_PATH, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_SRQ, C_ODP,
-# C_CRC, C_LARGE, C_ZEROCOPY, C_END, C_DIRECT, C_PERFTEST (bw, rate or lat), and C_WHO to the
-# contestants. Fails if there is no such case, if the case does not support a contestant after
+# C_CRC, C_LARGE, C_ZEROCOPY, C_END, C_DIRECT, C_DISK (nvme, iser or nfs), C_PERFTEST (bw,
+# rate or lat), and C_WHO to the contestants. Fails if there is no such case, if the case does not support a contestant after
 # "@", or if no contestant follows "@".
 case_parse() {
 	local who all
@@ -128,17 +144,15 @@ case_words() {
 	local w=() rest
 	IFS=- read -ra w <<<"$1"
 	C_KIND=flow C_PATH='' C_OP=write C_SIZE=65536 C_MTU=1500 C_QPS=1 C_BIDIR='' C_SRQ='' C_ODP='' C_CRC=off C_END=''
-	C_LARGE=off C_ZEROCOPY=off C_DIRECT='' C_PERFTEST=bw
+	C_LARGE=off C_ZEROCOPY=off C_DIRECT='' C_PERFTEST=bw C_DISK=''
 	case ${w[0]} in
 	conn) C_KIND=conn C_WHO="iw_tcp siw rxe" C_QPS=16
 		[ "${w[1]:-}" != serial ] || C_QPS=1
 		return 0 ;;
 	memory) C_KIND=mem C_WHO="iw_tcp siw rxe tcp" C_QPS=3001
 		return 0 ;;
-	nvme) C_KIND=nvme C_OP=${w[1]} C_SIZE=$(octets "${w[2]:-4k}") C_WHO="iw_tcp siw rxe tcp"
-		[[ $C_OP == @(randread|read|randwrite|write) ]]
-		return ;;
 	write | read | send) ;;
+	nvme | iser | nfs) C_KIND=disk ;;
 	rate | lat | mean | insn | two) C_KIND=${w[0]}; w=("${w[@]:1}") ;;
 	perftest)
 		C_KIND=perftest w=("${w[@]:1}")
@@ -149,6 +163,10 @@ case_words() {
 		w=("${w[@]:2}") ;;
 	*) return 1 ;;
 	esac
+	if [[ $C_KIND = @(disk|insn) && ${w[0]:-} = @(nvme|iser|nfs) ]]; then
+		case_disk "${w[@]}"
+		return
+	fi
 	C_OP=${w[0]:-}
 	[ -n "${w[1]:-}" ] || w[1]=8
 	[[ $C_OP == @(write|read|send|atomic) && ${w[1]} =~ ^[0-9]+[km]?$ ]] || return
@@ -159,6 +177,23 @@ case_words() {
 	# The name of a case "two" must contain sender or receiver, and may contain large and
 	# zerocopy. Other names must not contain these words.
 	if [ $C_KIND = two ]; then [ -n "$C_END" ]; else [ "$C_END$C_LARGE$C_ZEROCOPY" = offoff ]; fi
+}
+
+# case_disk WORD...: sets the variables from the words of a case of storage
+case_disk() {
+	C_DISK=$1 C_OP=${2:-} C_SIZE=0 C_WHO="iw_tcp siw tcp"
+	[ "$C_KIND:$1" != disk:nvme ] || C_WHO="iw_tcp siw rxe tcp"
+	if [ "$1-$C_OP" = nfs-create ]; then
+		shift 2
+	else
+		[[ $C_OP = @(randread|read|randwrite|write) && ${3:-} =~ ^[0-9]+[km]$ ]] || return
+		C_SIZE=$(octets "$3")
+		shift 3
+	fi
+	[ $# -ne 0 ] || return 0
+	# siw has no setting for CRC, and TCP has no CRC
+	C_CRC=on C_WHO=iw_tcp
+	[ "$*" = crc ]
 }
 
 case_contestants() {
@@ -185,9 +220,11 @@ case_contestants() {
 
 # case_cannot CONTESTANT: if the contestant cannot run the case, prints the reason
 case_cannot() {
+	[ "$1-$C_DISK" != siw-nfs ] ||
+		echo "siw binds a listener for all addresses to the net device, but packets come from lo"
 	case $1:$C_KIND:$C_OP:$C_MTU in
 	siw:lat:atomic:* | siw:mean:atomic:*) echo "siw has no atomic operations" ;;
-	rxe:nvme:*) echo "rxe shortcuts what stays on its own device" ;;
+	rxe:disk:*) echo "rxe shortcuts what stays on its own device" ;;
 	rxe:*:65536) echo "rxe shortcuts what stays on its own device" ;;
 	discard:*:*:*) [ -z "$C_BIDIR" ] || echo "one direction only" ;;
 	tcp:flow:*:*) [ -z "$C_BIDIR" ] || echo "one direction only; see iperf3" ;;

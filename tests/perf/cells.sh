@@ -118,8 +118,18 @@ value() {
 		echo "$(calc "$ns / $messages / 1000") us" ;;
 	conn) echo "$(calc "$messages * 1e9 / $ns") connections/s" ;;
 	mem) echo "$(calc "$octets / $messages / 1024") KB" ;;
+	disk)
+		if [ "$C_SIZE" -ge 65536 ]; then
+			echo "$(calc "$octets * 1e3 / $ns") MB/s"
+		elif [ "$C_OP" = create ]; then
+			echo "$(calc "$messages * 1e9 / $ns") files/s"
+		else
+			echo "$(calc "$messages * 1e9 / $ns") IO/s"
+		fi ;;
 	insn | two)
-		if [ "$C_SIZE" -ge 1024 ]; then
+		if [ -n "$C_DISK" ] && [ "$C_SIZE" -lt 65536 ]; then
+			echo "$(calc "($ns - $idle) / $messages") instructions/operation"
+		elif [ "$C_SIZE" -ge 1024 ]; then
 			echo "$(calc "($ns - $idle) / $octets") instructions/B"
 		else
 			echo "$(calc "($ns - $idle) / $messages") instructions/message"
@@ -252,15 +262,21 @@ cell_perftest() { # TYPE
 	[ -n "$sum" ] && echo "$sum"
 }
 
+cell_stream() { # CONTESTANT
+	case $1 in
+	tcp) cell_tcp ;;
+	discard) cell_tcp -D ;;
+	iperf3) cell_iperf3 ;;
+	*) cell_rdma "$1" ;;
+	esac
+}
+
 # cell CONTESTANT: measures the case of the last case_parse()
 cell() {
-	case $C_KIND:$1 in
-	nvme:*) cell_nvme "$1" ;;
-	two:*) cell_two "$1" ;;
-	perftest:*) cell_perftest "$1" ;;
-	*:tcp) cell_tcp ;;
-	*:discard) cell_tcp -D ;;
-	*:iperf3) cell_iperf3 ;;
-	*) cell_rdma "$1" ;;
+	case $C_KIND:$C_DISK in
+	*:?*) cell_disk "$1" ;;
+	two:) cell_two "$1" ;;
+	perftest:) cell_perftest "$1" ;;
+	*) cell_stream "$1" ;;
 	esac
 }

@@ -32,8 +32,12 @@ fi
 . "$here/cells.sh"
 # shellcheck source=tests/lib/nvme.sh
 . "$here/../lib/nvme.sh"
-# shellcheck source=tests/perf/cells_nvme.sh
-. "$here/cells_nvme.sh"
+# shellcheck source=tests/lib/iser.sh
+. "$here/../lib/iser.sh"
+# shellcheck source=tests/lib/nfs.sh
+. "$here/../lib/nfs.sh"
+# shellcheck source=tests/perf/cells_disk.sh
+. "$here/cells_disk.sh"
 # shellcheck source=tests/perf/cells_two.sh
 [ -z "$role" ] || . "$here/cells_two.sh"
 
@@ -42,8 +46,9 @@ shift 3
 cases=("$@") failed=() fields=()
 # If the clock of a machine counts instructions, it jumps forward when the machine is idle. So any
 # time limit may expire while the machine waits for its disk. These limits are too long to expire.
+# A small disk (DISK_MB) is filled soon.
 # shellcheck disable=SC2034 # for cells.sh
-[[ $view != @(insn|path|two) ]] || CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400
+[[ $view != @(insn|path|two) ]] || CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400 IWT_TIME=86400 DISK_MB=32
 
 emit() { (IFS=$'\t'; echo "#| $*"); }
 

@@ -33,6 +33,7 @@ td.held { color:var(--held); font-weight:600 } td.missed { color:var(--missed); 
 """
 CLASSES = (*WHO, "held", "missed")
 
+STORAGE = r"insn-(nfs|nvme|iser)"
 # The bar charts: (title, remark, pattern that matches the names of the cases in the chart)
 CHARTS = (
     ("64 KB messages, by operation and MTU", "more is better", r"(write|read|send)-64k-\d+"),
@@ -41,14 +42,19 @@ CHARTS = (
     ("Small messages", "one queue pair, depth 128; more is better", r"rate-.*"),
     ("Latency", "one message at a time, polling; less is better", r"lat-.*"),
     ("Latency on average", "the same runs' total time; less is better", r"mean-.*"),
-    ("NVMe on a RAM disk, 4 KB random, depth 32", "more is better", r"nvme-rand.*"),
-    ("NVMe on a RAM disk, 128 KB sequential", "more is better", r"nvme-read-.*"),
+    ("NVMe and iSCSI disks in memory, 4 KB random, depth 32", "more is better", r"(nvme|iser)-rand.*"),
+    ("NVMe and iSCSI disks in memory, 128 KB sequential", "more is better", r"(nvme|iser)-(read|write)-.*"),
+    ("NFS, a file in memory, 1 MB sequential", "more is better", r"nfs-(read|write)-.*"),
+    ("NFS, a file in memory, 4 KB random, depth 32", "more is better", r"nfs-rand.*"),
+    ("NFS, files created and removed", "one at a time; more is better", r"nfs-create.*"),
     ("Connections", "16 at a time, or one; more is better", r"conn.*"),
     ("As perftest measures it", "more is better", r"perftest-[a-z]+-\d+[km](-direct)?"),
     ("Small messages without rdma_cm", "measured by perftest; more is better", r"perftest-rate-.*"),
     ("Latency without rdma_cm", "measured by perftest; less is better", r"perftest-lat-.*"),
     ("1 MB messages to a far host", "more is better", r"path-.*"),
-    ("Instructions per octet, both ends together", "less is better", r"insn-\w+-\d+[km]-.*"),
+    ("Instructions per octet, both ends together", "less is better", r"insn-(write|read|send)-\d+[km]-.*"),
+    ("Instructions per octet of storage", "both ends together; less is better", STORAGE + r"-(read|write)-.*"),
+    ("Instructions per operation of storage", "both ends together; less is better", STORAGE + r"-(rand|create).*"),
     ("Instructions per octet of one end, two machines", "less is better", r"two-.*"),
     ("Instructions per message, both ends together", "less is better", r"insn-\w+-\d+-.*"),
 )

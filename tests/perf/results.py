@@ -3,7 +3,8 @@
 
 WHO = ("iw_tcp", "siw", "rxe", "tcp", "discard", "iperf3")
 DISTURBED = 12      # per cent; a figure is disturbed if other processes used more of the machine
-LESS_IS_BETTER = ("us", "KB", "instructions/B", "instructions/message")
+LESS_IS_BETTER = ("us", "KB", "instructions/B", "instructions/message", "instructions/operation")
+COUNTED = ("insn", "path", "two")     # views whose clock counts instructions
 
 
 def quantile(values, q):
@@ -48,9 +49,8 @@ class Results:
         self.units[case] = unit
         self.total += 1
         self.values.setdefault((case, who), {})[int(rnd)] = float(value)
-        # in these views the clock counts instructions, so other processes do not change the
-        # figures
-        if view not in ("insn", "path", "two") and float(others or 0) > DISTURBED:
+        # if the clock counts instructions, other processes do not change the figures
+        if view not in COUNTED and float(others or 0) > DISTURBED:
             self.bad.setdefault((case, who), set()).add(int(rnd))
 
     def drop(self):

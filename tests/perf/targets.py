@@ -61,6 +61,7 @@ def bandwidth():
     yield versus("64 KB send, MTU 1500, to TCP", "send-64k-1500", "iperf3", 0.9)
     yield versus("64 KB write, MTU 9000, to TCP", "write-64k-9000", "iperf3", 1.2)
     yield versus("64 KB write, MTU 65536, to TCP", "write-64k-65536", "iperf3", 1.2)
+    yield within("64 KB send, MTU 1500, to 64 KB write", "send-64k-1500", "write-64k-1500", 0.95)
     for mtu in ("1500", "9000", "65536"):
         for size, name in (("1m", "1 MB"), ("8m", "8 MB")):
             yield within(f"{name} write, MTU {mtu}, to 64 KB", f"write-{size}-{mtu}",
@@ -70,8 +71,9 @@ def bandwidth():
 
 def messages():
     for kind, text in (("lat", "latency"), ("mean", "latency on average")):
-        yield versus(f"8 B write {text}, to siw", f"{kind}-write", "siw", 0.8, most=True)
-        yield versus(f"8 B send {text}, to siw", f"{kind}-send", "siw", 0.8, most=True)
+        limit = 0.9 if kind == "lat" else 0.8
+        yield versus(f"8 B write {text}, to siw", f"{kind}-write", "siw", limit, most=True)
+        yield versus(f"8 B send {text}, to siw", f"{kind}-send", "siw", limit, most=True)
         yield versus(f"8 B read {text}, to siw", f"{kind}-read", "siw", 0.6, most=True)
         yield versus(f"8 B read {text}, to rxe", f"{kind}-read", "rxe", 1.0, below=True)
     yield versus("64 B writes per second, depth 128, to siw", "rate-write-64", "siw", 4.0)
@@ -90,6 +92,7 @@ def instructions():
     yield versus("instructions/B, 64 KB write, MTU 1500, to siw", case, "siw", 0.6, most=True)
     yield versus("instructions/B, 64 KB write, MTU 1500, to TCP", case, "tcp", 1.0, most=True)
     yield within("instructions/B, 64 KB write, CRC on, to off", case + "-crc", case, 1.35, most=True)
+    yield versus("instructions/B, 1 MB read of NFS, to TCP", "insn-nfs-read-1m", "tcp", 1.0, most=True)
 
 
 def two_machines():
@@ -112,6 +115,15 @@ def consumers():
                        ("nvme-read-128k", "NVMe 128 KB sequential read")):
         yield versus(f"{text}, to NVMe/TCP", case, "tcp", 1.0)
         yield versus(f"{text}, to siw", case, "siw", 1.5)
+    for case, text in (("nvme-write-128k", "NVMe 128 KB sequential write, to NVMe/TCP"),
+                       ("iser-read-128k", "iSER 128 KB sequential read, to iSCSI over TCP"),
+                       ("iser-write-128k", "iSER 128 KB sequential write, to iSCSI over TCP")):
+        yield versus(text, case, "tcp", 1.3)
+    for op in ("read", "write"):
+        case = f"nfs-{op}-1m"
+        yield versus(f"NFS 1 MB {op}, to TCP", case, "tcp", 1.3)
+        yield Target(f"NFS 1 MB {op}, CRC on, to TCP", (case + "-crc", US), (case, "tcp"), 1.2)
+        yield versus(f"NFS 4 KB random {op}, depth 32, to TCP", f"nfs-rand{op}-4k", "tcp", 1.2)
     yield versus("connections per second, to siw", "conn", "siw", 3.0)
     yield Excess("KB of an idle connected QP, beyond rings and socket", ("memory", US),
                  ("memory", "tcp"), 16)
