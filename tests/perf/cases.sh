@@ -23,6 +23,7 @@
 #	insn-nvme|iser|nfs-OP-SIZE[-crc], insn-nfs-create[-crc]
 #						instructions of both ends together, for each byte
 #						or (below 64 KB) each operation
+#	newest-...				as insn-..., on the newest kernel
 #	path-PATH-OP-SIZE			a stream to a far host; paths.sh has the paths
 #	two-OP-SIZE-sender|receiver[-crc][-large][-zerocopy][-qN]
 #						instructions of one end, between two machines
@@ -66,6 +67,8 @@ INSN_CASES="insn-write-64k-1500 insn-write-64k-1500-crc insn-write-64-1500 insn-
 	insn-read-64-1500 insn-write-64k-9000-crc insn-write-64-1500-crc insn-write-4k-1500 insn-write-1m-1500
 	insn-write-64k-1500-q8@iw_tcp,tcp insn-write-64k-1500-q1000@iw_tcp,tcp
 	$(prefixed insn $DISK_INSN_CASES)"
+NEWEST_CASES="newest-write-64k-1500 newest-write-64k-1500-crc newest-write-64-1500 newest-send-64k-1500 newest-read-64k-1500
+	newest-write-64k-65536 newest-write-64k-65536-crc $(prefixed newest $DISK_INSN_CASES)"
 PATH_CASES="path-far-write-1m path-lossy-write-1m path-single-write-1m path-order-write-1m path-plain-write-1m"
 TWO_CASES="two-write-64k-sender two-write-64k-receiver two-send-64k-sender two-send-64k-receiver
 	two-read-64k-sender@iw_tcp two-read-64k-receiver@iw_tcp
@@ -88,7 +91,7 @@ QUICK_CASES="write-64k-1500@iw_tcp,siw,iperf3 read-64k-1500@iw_tcp,iperf3 send-6
 
 cases_of() { # full|quick
 	local all=$QUICK_CASES
-	[ "$1" = quick ] || all="$TARGET_CASES $MORE_CASES $INSN_CASES $PATH_CASES $TWO_CASES"
+	[ "$1" = quick ] || all="$TARGET_CASES $MORE_CASES $INSN_CASES $NEWEST_CASES $PATH_CASES $TWO_CASES"
 	tr -s '[:space:]' ' ' <<<"$all"
 }
 
@@ -123,7 +126,7 @@ case_options() {
 }
 
 # case_parse CASE: sets C_NAME, C_KIND, C_PATH, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_SRQ, C_ODP,
-# C_CRC, C_LARGE, C_ZEROCOPY, C_END, C_DIRECT, C_DISK (nvme, iser or nfs), C_PERFTEST (bw,
+# C_CRC, C_LARGE, C_ZEROCOPY, C_END, C_DIRECT, C_DISK (nvme, iser or nfs), C_NEWEST, C_PERFTEST (bw,
 # rate or lat), and C_WHO to the contestants. Fails if there is no such case, if the case does not support a contestant after
 # "@", or if no contestant follows "@".
 case_parse() {
@@ -144,7 +147,7 @@ case_words() {
 	local w=() rest
 	IFS=- read -ra w <<<"$1"
 	C_KIND=flow C_PATH='' C_OP=write C_SIZE=65536 C_MTU=1500 C_QPS=1 C_BIDIR='' C_SRQ='' C_ODP='' C_CRC=off C_END=''
-	C_LARGE=off C_ZEROCOPY=off C_DIRECT='' C_PERFTEST=bw C_DISK=''
+	C_LARGE=off C_ZEROCOPY=off C_DIRECT='' C_PERFTEST=bw C_DISK='' C_NEWEST=''
 	case ${w[0]} in
 	conn) C_KIND=conn C_WHO="iw_tcp siw rxe" C_QPS=16
 		[ "${w[1]:-}" != serial ] || C_QPS=1
@@ -153,6 +156,7 @@ case_words() {
 		return 0 ;;
 	write | read | send) ;;
 	nvme | iser | nfs) C_KIND=disk ;;
+	newest) C_KIND=insn C_NEWEST=1; w=("${w[@]:1}") ;;
 	rate | lat | mean | insn | two) C_KIND=${w[0]}; w=("${w[@]:1}") ;;
 	perftest)
 		C_KIND=perftest w=("${w[@]:1}")

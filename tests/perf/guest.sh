@@ -48,7 +48,7 @@ cases=("$@") failed=() fields=()
 # time limit may expire while the machine waits for its disk. These limits are too long to expire.
 # A small disk (DISK_MB) is filled soon.
 # shellcheck disable=SC2034 # for cells.sh
-[[ $view != @(insn|path|two) ]] || CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400 IWT_TIME=86400 DISK_MB=32
+[[ $view != @(insn|newest|path|two) ]] || CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400 IWT_TIME=86400 DISK_MB=32
 
 emit() { (IFS=$'\t'; echo "#| $*"); }
 

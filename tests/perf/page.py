@@ -33,7 +33,7 @@ td.held { color:var(--held); font-weight:600 } td.missed { color:var(--missed); 
 """
 CLASSES = (*WHO, "held", "missed")
 
-STORAGE = r"insn-(nfs|nvme|iser)"
+STORAGE = r"(insn|newest)-(nfs|nvme|iser)"
 # The bar charts: (title, remark, pattern that matches the names of the cases in the chart)
 CHARTS = (
     ("64 KB messages, by operation and MTU", "more is better", r"(write|read|send)-64k-\d+"),
@@ -53,10 +53,11 @@ CHARTS = (
     ("Latency without rdma_cm", "measured by perftest; less is better", r"perftest-lat-.*"),
     ("1 MB messages to a far host", "more is better", r"path-.*"),
     ("Instructions per octet, both ends together", "less is better", r"insn-(write|read|send)-\d+[km]-.*"),
+    ("Instructions per octet, newest kernel", "less is better", r"newest-(write|read|send)-\d+[km]-.*"),
     ("Instructions per octet of storage", "both ends together; less is better", STORAGE + r"-(read|write)-.*"),
     ("Instructions per operation of storage", "both ends together; less is better", STORAGE + r"-(rand|create).*"),
     ("Instructions per octet of one end, two machines", "less is better", r"two-.*"),
-    ("Instructions per message, both ends together", "less is better", r"insn-\w+-\d+-.*"),
+    ("Instructions per message, both ends together", "less is better", r"(insn|newest)-\w+-\d+-.*"),
 )
 
 

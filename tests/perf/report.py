@@ -17,7 +17,7 @@ def sections(res):
     """Yields (title, remark, rows) for each table: the targets, then ratios and figures of each
     view, then the reasons for missing figures."""
     yield "Targets", f"{text.summary(res)}", text.target_rows(res)
-    kinds = {"insn": "instructions", "path": "far hosts", "two": "two machines"}
+    kinds = {"insn": "instructions", "newest": "instructions, newest kernel", "path": "far hosts", "two": "two machines"}
     for prefix, title in (("", "native speed"), *kinds.items()):
         cases = [c for c in res.order if (c.split("-")[0] if c.split("-")[0] in kinds else "") == prefix]
         if cases:

@@ -4,7 +4,7 @@
 WHO = ("iw_tcp", "siw", "rxe", "tcp", "discard", "iperf3")
 DISTURBED = 12      # per cent; a figure is disturbed if other processes used more of the machine
 LESS_IS_BETTER = ("us", "KB", "instructions/B", "instructions/message", "instructions/operation")
-COUNTED = ("insn", "path", "two")     # views whose clock counts instructions
+COUNTED = ("insn", "newest", "path", "two")     # views whose clock counts instructions
 
 
 def quantile(values, q):

@@ -92,6 +92,9 @@ def instructions():
     yield versus("instructions/B, 64 KB write, MTU 1500, to siw", case, "siw", 0.6, most=True)
     yield versus("instructions/B, 64 KB write, MTU 1500, to TCP", case, "tcp", 1.0, most=True)
     yield within("instructions/B, 64 KB write, CRC on, to off", case + "-crc", case, 1.35, most=True)
+    case = "newest-write-64k-1500"
+    yield within("instructions/B, 64 KB write, newest kernel, CRC on, to off", case + "-crc", case, 1.35,
+                 most=True)
     yield versus("instructions/B, 1 MB read of NFS, to TCP", "insn-nfs-read-1m", "tcp", 1.0, most=True)
 
 

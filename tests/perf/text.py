@@ -87,6 +87,7 @@ def setting(res):
     """Yields a line for each view that was measured, and a line about disturbed figures, if there
     are any."""
     for view, what in (("uml", "native speed"), ("insn", "instructions counted"),
+                       ("newest", "instructions counted, newest kernel"),
                        ("path", "far hosts, a nanosecond for each instruction"),
                        ("two", "two machines, instructions of each counted")):
         if f"{view}.kernel" in res.env:
