@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Makes the tables as text, for the terminal, Markdown and reStructuredText."""
-from results import WHO, number
+from results import COUNTED, WHO, number
 import targets
 
 NAMES = {"tcp": "TCP", "discard": "TCP, discarded", "iperf3": "iperf3"}
@@ -18,13 +18,20 @@ def with_spread(s):
     return f"{number(s.median)} ({number(s.low)}..{number(s.high)})"
 
 
+def machine(res, case):
+    """Returns the machine on which a figure of this case was measured. If the clock counted
+    instructions, the figure is the same on any machine."""
+    return "any" if case.split("-")[0] in COUNTED else res.env.get("uml.machine", "unknown")
+
+
 def target_rows(res):
-    yield ("target", "ratio or difference (quartiles)", "limit", "figures", "verdict")
+    yield ("target", "ratio or difference (quartiles)", "limit", "figures", "verdict", "machine")
     for t in targets.measured(res):
         of, to = res.spread(*t.of), res.spread(*t.to)
         figures = t.why_not(res) or \
             f"{number(of.median)} / {number(to.median)} {res.unit(t.of[0])}"
-        yield (t.text, with_spread(t.value(res)), f"{t.sign()} {t.limit:g}", figures, t.verdict(res))
+        yield (t.text, with_spread(t.value(res)), f"{t.sign()} {t.limit:g}", figures, t.verdict(res),
+               machine(res, t.of[0]))
 
 
 def contestants(res, cases):
