@@ -4,10 +4,11 @@
 # clock counts instructions (LAB_ICOUNT=1; the script "count" boots such a machine). Measures two
 # things:
 #
-#	figures		cases of the benchmark. The number of instructions of a case must be
-#			within 10 % of the number in instructions.tsv. A case whose number is
-#			the word "new" fails, until "count --renew" has stored a number. Prints
-#			lines "#| CASE VALUE UNIT" with the measured numbers
+#	figures		cases of the benchmark, of iw_tcp or (CASE@tcp) of TCP. The number of
+#			instructions of a case must be within 10 % of the number in
+#			instructions.tsv. A case whose number is the word "new" fails, until
+#			"count --renew" has stored a number. Prints lines "#| CASE VALUE UNIT"
+#			with the measured numbers
 #	shapes		streams of the Python peer (tests/peer/shapes.py). Twice as many
 #			segments must need about twice as many instructions
 #
@@ -22,6 +23,14 @@ here=$(dirname "$0")
 . "$here/cases.sh"
 # shellcheck source=tests/perf/cells.sh
 . "$here/cells.sh"
+# shellcheck source=tests/lib/nvme.sh
+. "$here/../lib/nvme.sh"
+# shellcheck source=tests/lib/iser.sh
+. "$here/../lib/iser.sh"
+# shellcheck source=tests/lib/nfs.sh
+. "$here/../lib/nfs.sh"
+# shellcheck source=tests/perf/cells_disk.sh
+. "$here/cells_disk.sh"
 
 only=
 [ "${1:-}" != --only ] || only=$2
@@ -30,7 +39,8 @@ only_iw_tcp "the figures are iw_tcp's"
 [ "$(nproc)" = 1 ] || skip_all "the clock of this machine does not count instructions"
 # When the machine is idle, its clock jumps forward. So any time limit may expire while the machine
 # reads from its disk. These limits are too long to expire.
-CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400
+# A small disk (DISK_MB) is filled soon.
+CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400 IWT_TIME=86400 DISK_MB=32
 ECHO=/sys/kernel/debug/iwt_echo/listen
 ECHO_PORT=7200
 
@@ -49,7 +59,7 @@ figure() {
 	# by up to 15 %, although the driver executes the same number of instructions
 	for _ in 1 2 3; do
 		rm -f "$TMP/client"
-		cell iw_tcp >"$TMP/value" || { sed 's/^/# /' "$TMP/said"; return 1; }
+		cell "${C_WHO%% *}" >"$TMP/value" || { sed 's/^/# /' "$TMP/said"; return 1; }
 		read -r value unit <"$TMP/value"
 		printf '%s\t%s\t%s\n' "$1" "$value" "$unit" >>"$TMP/now"
 		[ "$unit" = "$3" ] && within "$value" "$2" && return
