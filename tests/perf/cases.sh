@@ -11,17 +11,17 @@
 #	conn, conn-serial			connections per second, 16 or 1 at a time
 #	memory					KB of kernel memory for one end of an idle
 #						connection
-#	nvme|iser|nfs-OP-SIZE[-crc]		kernel consumers: an NVMe disk, an iSCSI disk or a
+#	nvme|iser|nfs-OP-SIZE[-crc][-large][-zerocopy]
+#						kernel consumers: an NVMe disk, an iSCSI disk or a
 #						file of NFS; the server has the data in memory;
 #						OP: randread, read, randwrite, write
-#	nfs-create[-crc]			files per second that a client of NFS creates and
+#	nfs-create[-crc][-large]		files per second that a client of NFS creates and
 #						removes, one at a time
 #	perftest-[rate-|lat-]OP-SIZE[-direct]	a stream, the messages per second, or the typical
 #						latency, measured by perftest
 #	insn-OP-SIZE-MTU[-crc][-qN]		instructions of both ends together, for each byte
 #						or (below 1 KB) each message
-#	insn-nvme|iser|nfs-OP-SIZE[-crc], insn-nfs-create[-crc]
-#						instructions of both ends together, for each byte
+#	insn-nvme|iser|nfs-...			instructions of both ends together, for each byte
 #						or (below 64 KB) each operation
 #	newest-...				as insn-..., on the newest kernel
 #	path-PATH-OP-SIZE			a stream to a far host; paths.sh has the paths
@@ -32,12 +32,12 @@
 #						discards) and iperf3
 #
 # -qN: N queue pairs (1). -bidir: both directions at the same time. -srq: all queue pairs use one
-# shared receive queue. -odp: the memory regions use on-demand paging. -crc: with CRC; without
-# this word, CRC is off. -direct: without rdma_cm (perftest without -R). -large and -zerocopy are
-# settings of the links: large_fpdus=on and zerocopy=auto. SIZE is in bytes, or has the suffix k
-# or m. With MTU 65536 the packets pass through lo, with other MTUs through a veth pair. rate,
-# lat, mean, conn, memory, nvme, iser, nfs, perftest and path use MTU 1500; two uses the MTU of the network
-# cards.
+# shared receive queue. -odp: the memory regions use on-demand paging. -crc: with CRC; without this
+# word, CRC is off. -direct: without rdma_cm (perftest without -R). -large and -zerocopy are
+# settings of the links: large_fpdus=on and zerocopy=auto. SIZE is in bytes, or has the suffix k or
+# m. With MTU 65536 the packets pass through lo, with other MTUs through a veth pair. rate, lat,
+# mean, conn, memory, nvme, iser, nfs, perftest and path use MTU 1500; two uses the MTU of the
+# network cards.
 
 TARGET_CASES="write-64k-1500 read-64k-1500 send-64k-1500 write-64k-9000 write-64k-65536
 	write-1m-1500 write-8m-1500 write-1m-9000 write-8m-9000 write-1m-65536 write-8m-65536
@@ -67,6 +67,7 @@ INSN_CASES="insn-write-64k-1500 insn-write-64k-1500-crc insn-write-64-1500 insn-
 	insn-read-64-1500 insn-write-64k-9000-crc insn-write-64-1500-crc insn-write-4k-1500 insn-write-1m-1500
 	insn-write-64k-1500-q8@iw_tcp,tcp insn-write-64k-1500-q1000@iw_tcp,tcp
 	$(prefixed insn $DISK_INSN_CASES)"
+# shellcheck disable=SC2086
 NEWEST_CASES="newest-write-64k-1500 newest-write-64k-1500-crc newest-write-64-1500 newest-send-64k-1500 newest-read-64k-1500
 	newest-write-64k-65536 newest-write-64k-65536-crc $(prefixed newest $DISK_INSN_CASES)"
 PATH_CASES="path-far-write-1m path-lossy-write-1m path-single-write-1m path-order-write-1m path-plain-write-1m"
@@ -195,9 +196,9 @@ case_disk() {
 		shift 3
 	fi
 	[ $# -ne 0 ] || return 0
-	# siw has no setting for CRC, and TCP has no CRC
-	C_CRC=on C_WHO=iw_tcp
-	[ "$*" = crc ]
+	# only iw_tcp has these settings
+	C_WHO=iw_tcp
+	[[ " $* " =~ ^(\ (crc|large|zerocopy))+\ $ ]] && case_options "$@"
 }
 
 case_contestants() {

@@ -90,12 +90,21 @@ once() {
 	emit "$view" "$1" "$2" "$3" "${fields[0]}" "${fields[1]}" ok ""
 }
 
+# link_settings: changes the settings of new links as the case demands
+link_settings() {
+	local set
+	for set in "crc $C_CRC" "large_fpdus $C_LARGE" "zerocopy $C_ZEROCOPY"; do
+		[ ! -w "/sys/module/iw_tcp/parameters/${set% *}" ] ||
+			echo "${set#* }" >"/sys/module/iw_tcp/parameters/${set% *}"
+	done
+}
+
 one_case() { # CASE ROUND
 	local who line
 	case_parse "$1" || return
 	# for cases "path", once() makes a new path for each contestant
 	[ -n "$C_PATH" ] || { no_path && mtu_is "$C_MTU"; } || return
-	[ ! -w /sys/module/iw_tcp/parameters/crc ] || echo "$C_CRC" >/sys/module/iw_tcp/parameters/crc
+	link_settings
 	printf -v line '%2s  %-26s' "$2" "$C_NAME"
 	fields=()
 	for who in $C_WHO; do
