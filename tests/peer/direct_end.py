@@ -158,6 +158,20 @@ class Pair:
         got = [(done.wr, done.status) for done in self.poll(len(wrs))]
         equal(sorted(got), sorted(wrs), "wr_id and status of completions")
 
+    def stopped(self, peer, posted):
+        """
+        Checks that the device ends the connection after the peer has sent a Terminate in the
+        startup, and that the Send 1 fails; posts this Send first, unless it is posted. Then resets
+        the queue pair.
+        """
+        check(peer.rest()[1] != "open", "the device ends the connection")
+        peer.close()
+        print("# state %s" % self.state())
+        if not posted:
+            self.post("send", 1)
+        self.ended([(1, RETRY_EXC)])
+        self.reset()
+
     def confirm(self, peer):
         """Receives a Read that confirms messages, and answers it."""
         seg = peer.segment()

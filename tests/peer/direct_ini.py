@@ -305,13 +305,7 @@ def ini_terminate(b):
             pair.post("send", 1)
         peer = b.called(server, pair)
         peer.accept(pd=pair.right(), more=fpdu.fpdu(fpdu.terminate(2, 0, 5)))
-        check(peer.rest()[1] != "open", "the device ends the connection")
-        peer.close()
-        print("# state %s" % pair.state())
-        if not post:
-            pair.post("send", 1)
-        pair.ended([(1, RETRY_EXC)])
-        pair.reset()
+        pair.stopped(peer, post)
         pair.wait()
         pair.talk(b.established(server, pair))
 

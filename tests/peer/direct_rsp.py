@@ -430,13 +430,7 @@ def terminate_first(b):
         check(reply.whole and not reply.flags & mpa.R, "a Reply is wanted:", reply)
         peer.begin()
         peer.put(fpdu.terminate(2, 0, 5))
-        check(peer.rest()[1] != "open", "the device ends the connection")
-        peer.close()
-        print("# state %s" % pair.state())
-        if not post:
-            pair.post("send", 1)
-        pair.ended([(1, RETRY_EXC)])
-        pair.reset()
+        pair.stopped(peer, post)
         b.untouched(pair.wait())
 
 
