@@ -8,6 +8,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/disks.sh
 . "$here/disks.sh"
+# shellcheck source=tests/lib/iser.sh
+. "$here/../lib/iser.sh"
 
 # services: starts two daemons that already run on a host with systemd: the D-Bus daemon, which
 # targetcli needs, and iscsid
@@ -20,20 +22,9 @@ services() {
 	B
 	start dbus-daemon --config-file="$TMP/bus" --nofork --nopidfile
 	echo "InitiatorName=iqn.2026-01.org.example:initiator" >/etc/iscsi/initiatorname.iscsi
-	start setsid iscsid -f >"$TMP/iscsid" 2>&1
-	busywait 20 iscsiadm -m iface && busywait 20 test -e /run/dbus/system_bus_socket
+	iser_begin && busywait 20 test -e /run/dbus/system_bus_socket
 }
 
-# the_disk: prints the block device of the session
-the_disk() {
-	local d
-	for d in /sys/class/iscsi_session/session*/device/target*/*/block/*; do
-		[ -b "/dev/${d##*/}" ] || continue
-		echo "/dev/${d##*/}"
-		return
-	done
-	return 1
-}
 no_session() { ! compgen -G '/sys/class/iscsi_session/session*' >/dev/null; }
 logged_in() { [ "$(cat /sys/class/iscsi_session/session*/state)" = LOGGED_IN ]; }
 
@@ -45,13 +36,13 @@ through() {
 	local seconds
 	seconds=$(if_quick 2 20)
 	follow "$1: discovery" here discovery
-	follow "$1: login" here login && check "$1: the disk" busywait 30 the_disk || return
+	follow "$1: login" here login && check "$1: the disk" busywait 30 iser_disk || return
 	follow "$1: the session" here session
 	look here
-	fio_all "$1" "$(the_disk)"
+	fio_all "$1" "$(iser_disk)"
 	check "$1: the path is interrupted for $seconds seconds under load" \
-		beside_load "$(the_disk)" lost "$seconds"
-	check "$1: the speed" disk_speed "$(the_disk)" && SPEED=$TOOK
+		beside_load "$(iser_disk)" lost "$seconds"
+	check "$1: the speed" disk_speed "$(iser_disk)" && SPEED=$TOOK
 	follow "$1: logout" here logout
 	check "$1: nothing is left of the session" busywait 30 no_session
 	check "$1: the initiator forgets the target" iscsiadm -m node -o delete
@@ -61,7 +52,7 @@ through() {
 over_tcp() {
 	cook here target 's/$//' && cook here portal 's/unshare --net //;/enable_iser/d' &&
 		cook here discovery 's/-I iser/-I default/' && cook here login 's/-I iser/-I default/' &&
-		busywait 30 the_disk && disk_speed "$(the_disk)" && speed=$TOOK &&
+		busywait 30 iser_disk && disk_speed "$(iser_disk)" && speed=$TOOK &&
 		cook here logout 's/-I iser/-I default/' && busywait 30 no_session &&
 		cook here target-end && TOOK=$speed
 }
