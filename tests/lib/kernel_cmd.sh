@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# kernel_cmd CLANG OBJECT [ROOT [SRC]]: finds the command by which the kernel's Makefile made
+# options by which Clang leaves out warnings that the kernel's Makefile disables for Clang, too
+CLANG_QUIET=(-Wno-unknown-warning-option -Wno-gnu -Wno-address-of-packed-member)
+
+# kernel_cmd CLANG OBJECT [ROOT]: finds the command by which the kernel's Makefile made
 # OBJECT, and converts the command for the compiler CLANG. Sets SOURCE to the source file, and ARGS
 # to the options without the options -Wp,* and *bounds-strict*, and without the options that CLANG
 # does not know. ROOT is the root directory in which OBJECT was built: /usr/src becomes
-# ROOT/usr/src. SRC is the directory that was mounted on /src during the build: /src becomes SRC.
+# ROOT/usr/src.
 kernel_cmd() {
-	local clang=$1 object=$2 root=${3:-} src=${4:-/src} cmd arg
+	local clang=$1 object=$2 root=${3:-} cmd arg
 	local -a all=() keep=()
 	cmd=$(sed -n 's/^\(saved\)\?cmd_[^ ]* := *//p' "${object%/*}/.${object##*/}.cmd")
 	cmd=${cmd%% ; *}
-	cmd=${cmd//' /src/'/" $src/"} cmd=${cmd//-I\/src\//-I$src/}
 	[ -z "$root" ] || cmd=${cmd//' /usr/src/'/" $root/usr/src/"} cmd=${cmd//-I\/usr\/src\//-I$root/usr/src/}
 	eval "all=($cmd)"
 	SOURCE=${all[-1]}

@@ -9,21 +9,29 @@ begin python3
 only_iw_tcp "other drivers have other GIDs"
 two_links
 
-# gid LINK INDEX: prints a GID as an address
-gid() {
-	python3 - "$(cat "/sys/class/infiniband/$1/ports/1/gids/$2")" <<-'END'
+# table LINK: prints the entries 1 to 15 of the table: index, address. Leaves out empty entries, and the
+# copy of the first GID, which consists of the MAC address and is the last GID on older kernels. (One
+# program reads all entries, because starting a program takes long on an emulated processor.)
+table() {
+	python3 - "/sys/class/infiniband/$1/ports/1/gids" <<-'END'
 		import ipaddress, sys
-		a = ipaddress.IPv6Address(sys.argv[1])
-		print(a.ipv4_mapped or a)
+		def gid(index):
+		    with open(f"{sys.argv[1]}/{index}") as file:
+		        return file.read().strip()
+		first = gid(0)
+		for index in range(1, 16):
+		    text = gid(index)
+		    address = ipaddress.IPv6Address(text)
+		    if int(address) and text[:14] != first[:14]:
+		        print(index, address.ipv4_mapped or address)
 	END
 }
+# gid LINK INDEX: prints the address of an entry
+gid() { table "$1" | awk -v index_="$2" '$1 == index_ { print $2 }'; }
 # gids LINK: prints all addresses in the table, sorted
-gids() {
-	local i
-	for i in $(seq 1 15); do gid "$1" $i; done | grep -vx "::" | grep -v ":$(mac_part "$1")" | sort
-}
-# On older kernels the last GID is a copy of the first, which consists of the MAC address
-mac_part() { cat "/sys/class/infiniband/$1/ports/1/gids/0" | cut -d: -f1-3; }
+gids() { table "$1" | cut -d' ' -f2 | sort; }
+# index_of LINK ADDRESS: prints the index of an address
+index_of() { table "$1" | awk -v address="$2" '$2 == address { print $1 }'; }
 # addresses NS NETDEV: prints the addresses of NETDEV, sorted
 addresses() { ip -n "$1" -o addr show dev "$2" | awk '{ sub("/.*", "", $4); print $4 }' | sort; }
 same() { [ "$(gids "$1" | head -15)" = "$(addresses "$2" "$3" | head -15)" ]; }
@@ -36,7 +44,7 @@ ip -n "$NS_A" addr add 10.77.9.1/24 dev $IF_A
 ip -n "$NS_A" addr add 10.77.9.2/24 dev $IF_A
 ip -n "$NS_A" addr add fd77:9::1/64 dev $IF_A
 check "added addresses, also secondary ones, have a GID" becomes same $DEV_A $NS_A $IF_A
-for i in $(seq 1 15); do [ "$(gid $DEV_A $i)" != 10.77.9.2 ] || at=$i; done
+at=$(index_of $DEV_A 10.77.9.2)
 ip -n "$NS_A" addr del fd77:9::1/64 dev $IF_A
 ip -n "$NS_A" addr add 10.77.9.3/24 dev $IF_A
 check "an address keeps its GID" becomes "same $DEV_A $NS_A $IF_A && [ \$(gid $DEV_A $at) = 10.77.9.2 ]"
@@ -46,9 +54,11 @@ ip -n "$NS_A" link set $IF_A down
 check "a net device that is down: IPv6 addresses go" becomes same $DEV_A $NS_A $IF_A
 ip -n "$NS_A" link set $IF_A up
 check "a net device that is up again" becomes same $DEV_A $NS_A $IF_A
-for i in $(seq 1 20); do ip -n "$NS_A" addr add 10.77.10.$i/32 dev $IF_A; done
+# many add|del: adds or deletes 20 addresses
+many() { seq -f "addr $1 10.77.10.%g/32 dev $IF_A" 20 | ip -n "$NS_A" -batch -; }
+many add
 check "more addresses than entries: the table is full" becomes "[ \$(gids $DEV_A | wc -l) -ge 14 ]"
-for i in $(seq 1 20); do ip -n "$NS_A" addr del 10.77.10.$i/32 dev $IF_A; done
+many del
 check "entries are free again" becomes same $DEV_A $NS_A $IF_A
 
 # binds: a process that binds to the address of the link without end, and counts failures

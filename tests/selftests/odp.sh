@@ -3,7 +3,8 @@
 # Memory regions that are not pinned (on-demand paging): the kernel removes and restores their
 # pages, and the streams wait for page faults, some of which never end.
 # IWT_ROUNDS: number of random changes (60); IWT_SEED: repeats a run; IWT_QUICK: 10 random changes,
-# and iwt_verify without errors and events
+# and iwt_verify without errors and events; IWT_BASIC: leaves out other programs, zero copy and the
+# counts of calls, because their results hardly depend on the kernel's version
 . "$(dirname "$0")/../lib/begin.sh"
 . "$(dirname "$0")/../lib/nvme.sh"
 
@@ -66,15 +67,19 @@ part() {
 		-f /dev/fd/9 9<"/sys/class/infiniband/$DEV_A/ports/1/hw_counters"
 }
 
+# cost: counts the kernel's calls and the waits of long FPDUs. The bytes of a long FPDU arrive in many
+# buffers, because TCP's segments are short.
+cost() {
+	set_links large_fpdus on
+	in_a ip link set lo mtu 1500 && in_a ethtool -K lo tso off gso off >/dev/null
+	part cost
+	in_a ip link set lo mtu 65536 && in_a ethtool -K lo tso on gso on >/dev/null
+	set_links large_fpdus off
+}
+
 part advice
 part many
-# For the test "cost": the bytes of a long FPDU arrive in many buffers, because TCP's segments are
-# short
-set_links large_fpdus on
-in_a ip link set lo mtu 1500 && in_a ethtool -K lo tso off gso off >/dev/null
-part cost
-in_a ip link set lo mtu 65536 && in_a ethtool -K lo tso on gso on >/dev/null
-set_links large_fpdus off
+[ -n "${IWT_BASIC:-}" ] || cost
 check_no_objects 20 "$DEV_A"
 
 # ordered KIND: is there exactly one region of this kind (user or odp) with the hint "relaxed
@@ -98,28 +103,30 @@ stop "$PID"
 # unpinned client|server FILE: did the program that wrote FILE have regions that are not pinned?
 unpinned() { grep -q "^# unpinned [1-9]" "$2" || { diag <"$2"; return 1; }; }
 
-# Other programs, with the library unpinned.so. The library makes these programs register regions
-# that are not pinned. The library also changes the protection of the memory again and again; each
-# time the driver forgets the addresses of the pages.
-shim=$IWT_BIN/unpinned.so
-LD_PRELOAD=$shim verify_pair "verified" $IP_B --rounds 1 --max-size 20000 "${short[@]}"
-check "verified: the client's regions were not pinned" unpinned client "$TMP/client"
-check "verified: the server's regions were not pinned" unpinned server "$TMP/server"
+# others: runs other programs with the library unpinned.so, and all tests of iwt_memory with zero copy.
+# The library makes these programs register regions that are not pinned. The library also changes the
+# protection of the memory again and again; each time the driver forgets the addresses of the pages.
+others() {
+	local shim=$IWT_BIN/unpinned.so server client status=0
+	LD_PRELOAD=$shim verify_pair "verified" $IP_B --rounds 1 --max-size 20000 "${short[@]}"
+	check "verified: the client's regions were not pinned" unpinned client "$TMP/client"
+	check "verified: the server's regions were not pinned" unpinned server "$TMP/server"
 
-start in_b env LD_PRELOAD="$shim" iwt_patient "$((IWT_TIME * 3))" "$IWT_BIN/iwt_srq" -s $IP_B -n 300 >"$TMP/server" 2>&1
-server=$PID
-wait_listen "$NS_B" 7478
-start in_a env LD_PRELOAD="$shim" "$IWT_BIN/iwt_srq" -c $IP_B >"$TMP/client" 2>&1
-client=$PID
-status=0
-# iwt_patient ends the server if there is no progress
-wait "$server" || status=$?
-subtests "shared receives" "$TMP/server" $status
-check "shared receives: the server's regions were not pinned" unpinned server "$TMP/server"
-check "shared receives: the client ends well" ended "$client"
+	start in_b env LD_PRELOAD="$shim" iwt_patient "$((IWT_TIME * 3))" "$IWT_BIN/iwt_srq" -s $IP_B -n 300 >"$TMP/server" 2>&1
+	server=$PID
+	wait_listen "$NS_B" 7478
+	start in_a env LD_PRELOAD="$shim" "$IWT_BIN/iwt_srq" -c $IP_B >"$TMP/client" 2>&1
+	client=$PID
+	# iwt_patient ends the server if there is no progress
+	wait "$server" || status=$?
+	subtests "shared receives" "$TMP/server" $status
+	check "shared receives: the server's regions were not pinned" unpinned server "$TMP/server"
+	check "shared receives: the client ends well" ended "$client"
 
-with_zerocopy regions "with zero copy"
-check_no_objects 20 "$DEV_A"
+	with_zerocopy regions "with zero copy"
+	check_no_objects 20 "$DEV_A"
+}
+[ -n "${IWT_BASIC:-}" ] || others
 
 # waiting HOW: starts the test "odpHOW" of iwt_memory; $waiter is its process. The streams of this
 # process wait for page faults (with "advise", a call of ibv_advise_mr waits). These page faults do
