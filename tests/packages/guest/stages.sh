@@ -294,13 +294,13 @@ told_of() {
 
 # fstab: mounts NFS over RDMA, by a line in /etc/fstab. This host is also the server, because the
 # namespace b does not exist at boot. So the mount has to wait for the server.
-EXPORT=/etc/exports.d/test.exports NFSD=/etc/nfs.conf.d/test.conf
+EXPORT=/etc/exports.d/test.exports
 fstab() {
-	mkdir -p /srv/data /etc/exports.d /etc/nfs.conf.d
+	mkdir -p /srv/data /etc/exports.d
 	echo hello >/srv/data/file
 	echo '/srv/data *(rw,no_root_squash,insecure,no_subtree_check,fsid=1)' >$EXPORT
-	printf '[nfsd]\nrdma=y\n' >$NFSD
-	check "fstab: a server" systemctl enable --now nfs-server
+	follow "operating.rst: an NFS server that listens for RDMA" nfs-server
+	check "fstab: the server listens" grep -x "rdma 20049" /proc/fs/nfsd/portlist
 	follow "operating.rst: a line in fstab" fstab "s,192.0.2.2:/data,192.0.2.1:/srv/data,; s;port=20049;&,x-systemd.requires=nfs-server.service;"
 	check "fstab: mounted over RDMA" mounted
 }
@@ -320,7 +320,7 @@ before() {
 order() {
 	local unit
 	check "at boot: the line in fstab is mounted over RDMA" busywait 120 mounted
-	for unit in network-online.target remote-fs-pre.target remote-fs.target mnt-data.mount nfs-server.service; do
+	for unit in network-online.target remote-fs.target mnt-data.mount nfs-server.service; do
 		check "at boot: the link is there before $unit" before $unit
 	done
 	for unit in nvmf-autoconnect.service iscsi.service open-iscsi.service; do
@@ -334,8 +334,8 @@ no_fstab() {
 	check "fstab: unmount" umount /mnt/data
 	check "fstab: the server ends" systemctl disable --now nfs-server
 	sed -i '\,/mnt/data,d' /etc/fstab
-	rm -rf /srv/data $EXPORT $NFSD
-	rmdir --ignore-fail-on-non-empty /mnt/data /etc/exports.d /etc/nfs.conf.d
+	rm -rf /srv/data $EXPORT /etc/systemd/system/nfs-server.service.d
+	rmdir --ignore-fail-on-non-empty /mnt/data /etc/exports.d
 	systemctl daemon-reload
 }
 
