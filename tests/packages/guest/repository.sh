@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # repository.sh DIR: runs in a root file system that has nothing but apt. Executes the commands that
 # "make repo" has printed (the file DIR/commands), and checks what these commands have installed.
-# Then installs the headers of a cloud kernel, and checks that DKMS builds the module for this
-# kernel, too. DIR/user is a configuration of apt that answers "yes" to questions.
+# Then installs the headers of the release's cloud kernel and, for Debian 13, the headers of the
+# standard and the cloud kernel of the backports, and checks that DKMS builds the module for these
+# kernels, too. DIR/user is a configuration of apt that answers "yes" to questions.
 . "$(dirname "$0")/../../lib/ktap.sh"
+SUITE=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 
 installed() {
 	dpkg-query -f '${db:Status-Abbrev} ${Package}\n' -W "$@" >"$KTAP_LOG.list" 2>&1
@@ -15,11 +17,12 @@ kernel() {
 	find /lib/modules/ -mindepth 1 -maxdepth 1 -printf '%f\n' | grep -E "^[^a-z]*(\\+deb[0-9]+)?-$1\$" |
 		sort -V | tail -n 1
 }
-# built KERNEL: has DKMS built and installed the module for this kernel?
+# built KERNEL: has DKMS built and installed the module for this kernel? Runs depmod, as the package
+# of the kernel's image does when it is installed after the headers.
 built() {
 	dkms status iw-tcp
 	if dkms status iw-tcp | grep -F "$1," | grep ': installed'; then
-		modinfo -k "$1" iw_tcp
+		depmod "$1" && modinfo -k "$1" iw_tcp
 	else
 		tail -n 20 /var/lib/dkms/iw-tcp/*/build/make.log
 		return 1
@@ -42,6 +45,27 @@ provider() {
 	[ -z "$said" ] || { echo "$said"; return 1; }
 	cat /etc/libibverbs.d/iw_tcp.driver
 }
+# backports: makes apt use the backports of the release, too
+backports() {
+	sed "s/ $SUITE / $SUITE-backports /" /etc/apt/sources.list >/etc/apt/sources.list.d/backports.list
+	apt-get -qq update && apt-cache policy | grep "n=$SUITE-backports"
+}
+# newer KERNEL OTHER: is KERNEL newer than OTHER?
+newer() { [ "$1" != "$2" ] && [ "$(printf '%s\n' "$1" "$2" | sort -V | tail -n 1)" = "$1" ]; }
+# newer_kernels: tests the standard and the cloud kernel of the backports
+newer_kernels() {
+	local flavour older kernel
+	check "backports: apt update" backports
+	check "backports: apt install" apt-get -qy -t "$SUITE-backports" install linux-headers-amd64 linux-headers-cloud-amd64
+	for flavour in amd64 cloud-amd64; do
+		older=$amd64
+		[ $flavour = amd64 ] || older=$cloud
+		kernel=$(kernel $flavour)
+		check "backports: $kernel is newer than the release's kernel" newer "$kernel" "$older"
+		check "backports: the module is built for $kernel" built "$kernel"
+		check "backports: $kernel exports all that it imports" complete "$kernel"
+	done
+}
 
 ktap_begin
 cp "$1/resolv.conf" /etc/resolv.conf
@@ -60,4 +84,6 @@ check "cloud: apt install" apt-get -qy install linux-headers-cloud-amd64
 cloud=$(kernel cloud-amd64)
 check "cloud: the module is built for $cloud" built "$cloud"
 check "cloud: $cloud exports all that it imports" complete "$cloud"
+# The backports of Debian 12 have the kernel of Debian 13
+[ "$SUITE" = bookworm ] || newer_kernels
 ktap_finish
