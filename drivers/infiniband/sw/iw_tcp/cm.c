@@ -12,7 +12,7 @@
 
 /*
  * This module calls iw_cm only through pointers in the objects of iw_cm, so the module loader
- * does not see that this module depends on iw_cm; and events may still be in progress after the
+ * does not see that this module depends on iw_cm. But events may still be in progress after the
  * last user of iw_cm has been unloaded. A reference to a symbol of iw_cm keeps iw_cm loaded.
  */
 static const char *(* const pin_iw_cm)(int reason) __used = iwcm_reject_msg;
@@ -61,7 +61,7 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
  *
  * Process context; sleeps for memory, not for the network. If this function returns 0, exactly
  * one event CONNECT_REPLY follows; after an error, no event follows. The mapped addresses have
- * the same ports as the other addresses in @id (IW_F_NO_PORT_MAP).
+ * the same ports as the addresses that are not mapped (IW_F_NO_PORT_MAP).
  *
  * Return: 0; -EINVAL if iwt_caller_qp() refuses the queue pair, or if the private data are too
  * long; -EADDRNOTAVAIL if the link is in another namespace than the caller; or another -errno.

@@ -34,7 +34,7 @@ int iwt_cm_destroy_listen(struct iw_cm_id *id);
  * @pd_len: length of @pd in bytes
  *
  * Members that a function does not need are 0 or NULL: iwt_cm_delayed_request() needs no frames,
- * and iwt_cm_delayed_reject() needs only @dev, @request, @pd and their lengths.
+ * and iwt_cm_delayed_reject() needs only @dev, and @request and @pd with their lengths.
  */
 struct iwt_delayed {
 	struct iwt_dev *dev;

@@ -102,9 +102,9 @@ static struct net_device *owner6(struct net *net,
  * @owner: net device that has the addresses, in the same namespace
  *
  * Returns the same result as cma_validate_port() in rdma_cm. The function of rdma_cm accepts the
- * net device of the RDMA device, the VLAN devices on top of it and, if it is a VLAN device, the
- * net device below; on older kernels it compares link layer addresses. The caller holds the RCU
- * read lock.
+ * net device of the RDMA device, the VLAN devices on top of this net device and, if this net
+ * device is a VLAN device, the one below; on older kernels it compares link layer addresses. The
+ * caller holds the RCU read lock.
  *
  * Return: true if so.
  */
@@ -199,9 +199,9 @@ static const struct net_device *vrf_member(const struct iwt_dev *dev, struct net
  * @local: local address of the socket
  * @peer: the peer's address, or @local for a listener
  *
- * For a link-local @peer, the result is the interface of @peer. Otherwise it is the VRF to which
- * the address @local belongs, because only a socket that is bound to a VRF can use an address of
- * the VRF. Any context.
+ * For a link-local @peer, the result is the interface of @peer. Otherwise the result is the VRF
+ * to which the address @local belongs, because only a socket that is bound to a VRF can use an
+ * address of the VRF. Any context.
  *
  * Return: the index of the interface, or 0 if the socket must not be bound.
  */

@@ -52,8 +52,8 @@ struct net *iwt_caller_net(struct iw_cm_id *id)
  * belongs to another consumer. A process calls rdma_cm in its own context, and may use only queue
  * pairs that the process itself has created, not those of its parent. A kernel consumer may call
  * rdma_cm in any context, so this function can't distinguish the call of a kernel consumer from
- * the call of a process. So this function permits every queue pair of a kernel consumer that is
- * idle; iwt_caller_qp() later checks whether the caller is this kernel consumer. Any context.
+ * the call of a process. So this function permits every idle queue pair of a kernel consumer;
+ * iwt_caller_qp() later checks whether the caller is this kernel consumer. Any context.
  *
  * Return: true if so.
  */

@@ -4,14 +4,14 @@
  * switches the socket to RDMA.
  *
  * The process sends and receives the startup frames on its socket, and passes the frames to the
- * driver. Only a Reply that accepts is sent by the driver. The socket stays an ordinary socket
- * until the driver has checked the frames. So this file never waits for a peer. If the driver
+ * driver. So this file never waits for a peer. The driver itself sends only a Reply that accepts.
+ * The socket stays an ordinary socket until the driver has checked the frames. If the driver
  * refuses the frames, or if one end rejects, the socket is unchanged. The process may exit at any
  * time. The settings of the link determine the contents of the frames that this end sends.
  *
- * After the takeover of the socket the connection has an endpoint, as connections of iw_cm do,
- * but no events are reported. When the connection ends, the process only sees that its queue pair
- * enters the error state.
+ * After the takeover of the socket the connection has an endpoint, like a connection of iw_cm,
+ * but the endpoint reports no events. When the connection ends, the process only sees that its
+ * queue pair enters the error state.
  */
 #include "cm.h"
 
@@ -165,7 +165,7 @@ static int delayed_send_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 	if (err)
 		goto err_let_go;
 	err = iwt_ep_accept_reply(ep, &rep, a->pd, a->pd_len);
-	/* for a process, -EBUSY means that the socket is unchanged: convert such errors */
+	/* convert errors, such as -EBUSY, that would mean that the socket is unchanged */
 	if (err)
 		return err == -EPROTO || err == -ETIMEDOUT ? err : -ECONNABORTED;
 	iwt_ep_step(ep, IWT_CME_ACCEPT, 0);

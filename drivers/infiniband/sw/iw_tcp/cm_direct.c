@@ -2,19 +2,19 @@
 /*
  * Direct connections, for processes that do not use rdma_cm.
  *
- * Such a process exchanges GIDs, queue pair numbers and PSNs with its peer by means of its own,
- * and passes them to ibv_modify_qp(). When the queue pair reaches RTR, the driver begins to
- * connect it, over TCP and MPA, to the queue pair whose GID and number the process has passed.
- * ibv_modify_qp() does not wait for the connection. Requests that the process posts meanwhile
- * wait in the ring.
+ * Such a process exchanges GIDs, queue pair numbers and PSNs with its peer over a socket of its
+ * own, and passes these numbers to ibv_modify_qp(). When the queue pair reaches RTR, the driver
+ * begins to connect this queue pair, over TCP and MPA, to the peer's queue pair. ibv_modify_qp()
+ * does not wait for the connection. Requests that the process posts meanwhile wait in the ring.
  *
- * Both ends know the GIDs and the queue pair numbers of both ends, from which iwt_direct_role()
- * determines which end is the initiator. The responder listens on its address and the link's
- * direct_port, as long as a queue pair waits for a Request. The initiator tries again until the
- * responder's queue pair waits. Each startup frame contains the data of the connection that its
- * sender knows (struct iwt_direct_pd). The responder accepts a Request only if a queue pair waits
- * for exactly this peer, and if the connection comes from the address of the peer's GID. It
- * rejects every other Request with the same Reply, which has no private data.
+ * Both ends know the GIDs and the queue pair numbers of both ends. From these numbers
+ * iwt_direct_role() determines which end is the initiator. The responder listens on its address
+ * and the link's direct_port, as long as a queue pair waits for a Request. The initiator tries
+ * again until the responder's queue pair waits. Each startup frame contains the data of the
+ * connection that its sender knows (struct iwt_direct_pd). The responder accepts a Request only
+ * if a queue pair waits for exactly this peer, and if the connection comes from the address of
+ * the peer's GID. The responder rejects every other Request with the same Reply, which has no
+ * private data.
  *
  * A queue pair in RTR does not know all of its attributes yet: the process passes sq_psn and
  * rnr_retry with the change to RTS. So an end that is not in RTS waits IWT_DIRECT_RTS_MS for this
@@ -27,10 +27,10 @@
  *
  * Locking: the mutex iwt_qp.modifying is held while a consumer modifies the queue pair, and while
  * the queue pair is being destroyed. iwt_qp.direct is changed with this mutex and with the lock
- * of the stream held; either of them is sufficient to read iwt_qp.direct. iwt_direct_qp.lock
- * guards the fields of struct iwt_direct_qp; ep->lock and the lock of the listeners
- * (cm_direct_port.c) nest inside iwt_direct_qp.lock. No work takes iwt_qp.modifying, so a task
- * that holds iwt_qp.modifying may wait for a work.
+ * of the stream held; either lock is sufficient to read iwt_qp.direct. iwt_direct_qp.lock guards
+ * the fields of struct iwt_direct_qp; ep->lock and the lock of the listeners (cm_direct_port.c)
+ * nest inside iwt_direct_qp.lock. No work takes iwt_qp.modifying, so a task that holds
+ * iwt_qp.modifying may wait for a work.
  */
 #include "cm_direct.h"
 
@@ -54,7 +54,7 @@
 
 /*
  * Convert the GID @gid to the address of a socket. @port: in host byte order. Return: false if
- * the GID is not the IP address of one interface (unspecified or multicast).
+ * the GID is the unspecified address or a multicast address of IPv6.
  */
 static bool gid_to_addr(const struct iwt_dev *dev, const u8 *gid, u16 port,
 			struct sockaddr_storage *a)
@@ -87,7 +87,8 @@ static bool attrs_ok(const struct ib_qp_attr *attr, int mask)
 
 /*
  * Set the addresses of both ends from the attributes. Return: 0; -EINVAL if a GID is not a usable
- * IP address; -EADDRNOTAVAIL if the link does not have the local address any more.
+ * IP address, or if the GIDs belong to different families; -EADDRNOTAVAIL if the link does not
+ * have the local address any more.
  */
 static int set_addrs(struct iwt_direct_qp *d)
 	__must_hold(&d->lock)
@@ -353,11 +354,12 @@ static int modify_direct(struct iwt_qp *qp, const struct ib_qp_attr *attr, int m
  *
  * Process context; may sleep, but not for a peer.
  *
- * Return: 0; -EOPNOTSUPP if the link permits no direct connections, or for an attribute or a
- * state that direct connections do not have; -EINVAL for a change that is not allowed, or for
- * GIDs that are not IP addresses; -EADDRNOTAVAIL if the link does not have the address of the
- * local GID any more; -EADDRINUSE if another program uses the link's direct_port; -EBUSY if a
- * reset waited too long for TCP to release memory; or another -errno.
+ * Return: 0; -EOPNOTSUPP if the link or the queue pair can have no direct connection, if both
+ * ends are the same queue pair, for a change of a direct connection to SQD, or for
+ * IWT_DIRECT_ATTRS without a direct connection or without a change of state; -EINVAL for a change
+ * that is not allowed, or for GIDs that are not IP addresses; -EADDRNOTAVAIL if the link does not
+ * have the address of the local GID any more; -EADDRINUSE if another program uses the link's
+ * direct_port; -EBUSY if a reset waited too long for TCP to release memory; or another -errno.
  */
 int iwt_direct_modify(struct iwt_qp *qp, const struct ib_qp_attr *attr, int mask,
 		      struct iwt_qp_change *c)

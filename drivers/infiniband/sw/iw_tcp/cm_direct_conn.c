@@ -15,14 +15,14 @@
 /*
  * Maximum pauses between two attempts, in milliseconds. The pause is doubled each time: up to
  * IWT_DIRECT_PAUSE_SOON_MS in the first IWT_DIRECT_SOON_MS after the change to RTR, and later up
- * to IWT_DIRECT_PAUSE_MAX_MS.
+ * to IWT_DIRECT_PAUSE_MAX_MS. Only iwt_direct_pace_ms() can make a pause longer.
  */
 #define IWT_DIRECT_PAUSE_SOON_MS	200
 #define IWT_DIRECT_PAUSE_MAX_MS		1000
 #define IWT_DIRECT_SOON_MS		10000
 /*
- * Before requests fail, they wait for a connection at least so many milliseconds, and about so
- * many attempts.
+ * Requests wait for a connection at least IWT_DIRECT_PATIENCE_MS milliseconds, and about
+ * IWT_DIRECT_LEAST_TRIES attempts, before they fail.
  */
 #define IWT_DIRECT_PATIENCE_MS	5000
 #define IWT_DIRECT_LEAST_TRIES	3
@@ -169,7 +169,7 @@ static void attempt(struct iwt_direct_qp *d)
 
 /*
  * Have requests waited for the connection longer than the attributes timeout and retry_cnt allow,
- * and at least IWT_DIRECT_PATIENCE_MS? Never if the attributes set no limit.
+ * and at least IWT_DIRECT_PATIENCE_MS? If the attributes set no limit, the answer is always no.
  */
 static bool waits_too_long(struct iwt_direct_qp *d)
 	__must_hold(&d->lock)
@@ -239,7 +239,7 @@ void iwt_direct_work(struct work_struct *work)
 	iwt_direct_leave(port);
 }
 
-/* ---- events of endpoints, called by their work ---- */
+/* ---- events of endpoints, called by the work of the endpoints ---- */
 
 /* The initiator's startup has ended. @status: 0 if the connection is established, or -errno. */
 static void on_reply(struct iwt_ep *ep, int status)
@@ -274,8 +274,8 @@ static bool is_from_peer(const struct iwt_direct_qp *d, const struct iwt_ep *ep)
 }
 
 /*
- * Accept the Request of @ep for the queue pair of @d. If this fails, the caller has to refuse the
- * Request, unless the endpoint has left the state WAIT_ULP.
+ * Accept the Request of @ep for the queue pair of @d. If this function fails, the caller has to
+ * refuse the Request, unless the endpoint has left the state WAIT_ULP.
  */
 static void accept_for(struct iwt_direct_qp *d, struct iwt_ep *ep)
 	__must_hold(&d->lock) __must_hold(&ep->lock)
@@ -310,9 +310,8 @@ static bool awaits(const struct iwt_direct_qp *d, const struct iwt_ep *ep,
 }
 
 /*
- * Find the direct connection of the queue pair whose number is in the peer's Request. @peer:
- * receives the private data of the Request. Return: the direct connection, with a reference; or
- * NULL.
+ * Find the direct connection of the queue pair that the peer's Request names. @peer: receives the
+ * private data of the Request. Return: the direct connection, with a reference; or NULL.
  */
 static struct iwt_direct_qp *find_target(struct iwt_ep *ep, struct iwt_direct_end *peer)
 {

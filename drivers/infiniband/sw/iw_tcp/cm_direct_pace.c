@@ -2,12 +2,13 @@
 /*
  * Direct connections: how often queue pairs that wait for their peers try to connect.
  *
- * A work makes the attempts, and no process is charged for their processor time: thousands of
- * queue pairs that never find their peers would take a whole processor from other processes, and
- * would delay the attempts of other queue pairs. So all queue pairs of a user on one link share a
- * number of attempts per second: the more of them wait, the longer is the pause between two
- * attempts of each. The first attempts of a queue pair have the usual pauses, because mostly both
- * ends of a connection begin at nearly the same time.
+ * A work makes the attempts, and no process is charged for the processor time of the attempts.
+ * Without a limit, thousands of queue pairs that never find their peers would take a whole
+ * processor from other processes, and would delay the attempts of other queue pairs. So all queue
+ * pairs of a user on one link share a number of attempts per second: the more queue pairs wait,
+ * the longer each of these queue pairs pauses between two attempts. The first attempts of a queue
+ * pair have the usual pauses, because mostly both ends of a connection begin at nearly the same
+ * time.
  */
 #include <linux/cred.h>
 #include <linux/uidgid.h>
@@ -32,7 +33,8 @@ static unsigned long waiting(const struct iwt_direct_qp *d)
 
 /**
  * iwt_direct_pace_join() - count a queue pair that begins to wait
- * @d: direct connection, locked. From now on it counts for the user of the calling process.
+ * @d: direct connection, locked. From now on its queue pair counts for the user of the calling
+ *	process.
  *
  * May sleep.
  *
@@ -54,7 +56,7 @@ int iwt_direct_pace_join(struct iwt_direct_qp *d)
 
 /**
  * iwt_direct_pace_leave() - a queue pair waits no longer
- * @d: direct connection, locked; nothing changes if it is not counted
+ * @d: direct connection, locked; nothing changes if its queue pair is not counted
  *
  * May sleep.
  */
@@ -70,7 +72,7 @@ void iwt_direct_pace_leave(struct iwt_direct_qp *d)
 	mutex_lock(&pace_lock);
 	n = waiting(d);
 	if (n > 1)
-		/* replaces an entry, which allocates nothing */
+		/* this call replaces an entry, so it allocates no memory */
 		xa_store(xa, d->user, xa_mk_value(n - 1), GFP_KERNEL);
 	else
 		xa_erase(xa, d->user);
@@ -81,8 +83,8 @@ void iwt_direct_pace_leave(struct iwt_direct_qp *d)
  * iwt_direct_pace_ms() - compute the time between two attempts of a queue pair
  * @d: direct connection, locked
  *
- * The times of a user's queue pairs differ, by their numbers, so that the attempts of many queue
- * pairs do not come at the same time.
+ * The result depends on the number of the queue pair, so that the attempts of many queue pairs do
+ * not come at the same time.
  *
  * Return: milliseconds, from half to one and a half of the average for the user; 0 for the first
  *	attempts.

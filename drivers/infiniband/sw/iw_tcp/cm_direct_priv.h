@@ -33,7 +33,7 @@ struct iwt_direct_port;
  * @rtr_at: time of the change to RTR, in jiffies
  * @next_try: time of the next attempt, in jiffies
  * @pause: milliseconds from the end of an attempt to the next attempt
- * @user: uid of the user for whom the queue pair is counted (cm_direct_pace.c)
+ * @user: uid of the user for which the queue pair is counted (cm_direct_pace.c)
  * @waits: the queue pair is counted
  * @tries: number of attempts
  * @posted: the last check has found requests that wait for the connection
@@ -93,7 +93,7 @@ void iwt_direct_pace_leave(struct iwt_direct_qp *d)
 unsigned int iwt_direct_pace_ms(const struct iwt_direct_qp *d)
 	__must_hold(&d->lock);
 
-/* The queue pair of @d waits no longer. Return: its listener, for iwt_direct_leave(); or NULL. */
+/* The queue pair of @d waits no longer. Return: the listener, for iwt_direct_leave(), or NULL. */
 static inline struct iwt_direct_port *iwt_direct_take_port(struct iwt_direct_qp *d)
 	__must_hold(&d->lock)
 {

@@ -459,8 +459,9 @@ struct iwt_ep *iwt_ep_find(u32 id)
  * iwt_ep_orphan() - handle the endpoints of a listener that has ended
  * @listen: listener
  *
- * A Request that was reported to iw_cm can still be accepted, within IWT_CM_ORPHAN_MS. The other
- * connections are reset, at the latest after this time. Process context, does not sleep.
+ * A Request that was reported to iw_cm can still be accepted, within IWT_CM_ORPHAN_MS; after this
+ * time the connection is reset. If the peer has sent no whole Request yet, the connection is
+ * reset at once. Process context, does not sleep.
  */
 void iwt_ep_orphan(const struct iwt_listen *listen)
 {
@@ -476,7 +477,7 @@ void iwt_ep_orphan(const struct iwt_listen *listen)
 
 /**
  * iwt_ep_abort_qp() - request the abort of the endpoints of a queue pair
- * @qp: queue pair that is being destroyed
+ * @qp: queue pair that is being destroyed, or that ends its direct connection
  *
  * Process context; does not wait.
  */

@@ -44,7 +44,8 @@
  * reference to its queue pair from connect or accept until the endpoint drops the queue pair, and
  * a reference to the iw_cm_id from connect or accept until the last event has been delivered. An
  * endpoint of delayed startup has no iw_cm_id, so its events are not reported. An endpoint of a
- * direct connection has a struct iwt_direct instead, to which its events are reported.
+ * direct connection has a struct iwt_direct instead, and calls the functions of struct
+ * iwt_direct_ops.
  *
  * The provider_data of a CONNECT_REQUEST event is the number of the endpoint (ep->id), not a
  * pointer to the endpoint: iw_cm may forget a Request without notifying the driver. So the
@@ -75,10 +76,10 @@ struct net_device;
 /*
  * Maximum durations of states, in milliseconds (state_ms()). Arriving data do not extend the
  * deadline of a state (RFC 5044 7.1.2 r10). The deadline for the Reply includes the time that the
- * peer's ULP needs to decide. The deadline for closing (FIN or a Terminate is queued after the
- * data) is extended by IWT_CM_CLOSE_MS if the peer has acknowledged data, or if the peer does not
- * answer (waits_on()). It is extended at most IWT_CM_CLOSE_EXTENSIONS times. IWT_CM_ORPHAN_MS is
- * the deadline for the ULP's answer to a Request whose listener has ended.
+ * peer's ULP needs to decide. The deadline for closing begins when FIN or a Terminate is queued
+ * after the data. This deadline is extended by IWT_CM_CLOSE_MS if the peer has acknowledged data,
+ * or if the peer does not answer (waits_on()), but at most IWT_CM_CLOSE_EXTENSIONS times.
+ * IWT_CM_ORPHAN_MS is the deadline for the ULP's answer to a Request, if the listener has ended.
  *
  * These times let a connection survive a path failure of ten seconds. TCP doubles its
  * retransmission timeout, so TCP may need twice as long to notice that the path works again; TCP

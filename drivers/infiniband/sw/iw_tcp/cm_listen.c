@@ -6,16 +6,17 @@
  * the same port. These listeners can't each bind a socket to that port. And a socket that is
  * bound to one net device would not receive connections from this host to the address of the net
  * device, because the packets of such connections arrive on lo. So the listeners of a namespace
- * share one socket for each address and port. An accepted connection is assigned to a listener
- * whose RDMA device serves the net device with the local address of the connection. If there is
+ * share one socket for each address and port. An accepted connection is assigned to a listener on
+ * an RDMA device that serves the net device with the local address of the connection. If there is
  * no such listener, the connection is reset.
  *
- * rdma_cm listens on the devices of all namespaces, but a listener belongs to the namespace of
- * its caller. On a device of another namespace, iwt_cm_create_listen() returns 0 but opens no
- * socket. When a link is added, rdma_cm creates a listener on the link for each of its wildcard
- * and loopback listeners in all namespaces. If one of these calls fails, rdma_cm never uses the
- * link. So if the socket can't be opened at that moment, for example because the address and port
- * are in use, the call succeeds nevertheless, and the listener tries again later.
+ * For such an address, rdma_cm listens on the devices of all namespaces, but a listener belongs
+ * to the namespace of its caller. On a device of another namespace, iwt_cm_create_listen()
+ * returns 0 but opens no socket. When a link is added, rdma_cm creates a listener on the link for
+ * each of its wildcard and loopback listeners in all namespaces. If one of these calls fails,
+ * rdma_cm never uses the link. So if the socket can't be opened at that moment, for example
+ * because the address and port are in use, the call succeeds nevertheless, and the listener tries
+ * again later.
  *
  * rdma_cm listens on one device after the other, and the first listener opens the socket. Until
  * rdma_cm listens on all devices, connections wait in TCP's accept queue, because a connection
@@ -119,7 +120,7 @@ static struct iwt_listen *pick(struct iwt_port *port,
 	return found;
 }
 
-/* Assign an endpoint, whose socket was just accepted, to its listener. */
+/* Assign the endpoint of a new connection to its listener. */
 static void assign(struct iwt_port *port, struct iwt_ep *ep)
 	__must_hold(&port->lock) __must_hold(&ep->lock)
 {
@@ -145,10 +146,10 @@ static void assign(struct iwt_port *port, struct iwt_ep *ep)
 
 /*
  * Accept one connection from @listener, the socket of the port. The port's lock is not held
- * during the accept: TCP locks the new socket, whose lockdep class is that of all sockets, and a
- * consumer may wait for the port's lock while the consumer owns another socket of this class. The
- * work of the endpoint and the work of the port use the same ordered workqueue, so the work of
- * the endpoint can't run before the endpoint has its socket.
+ * during the accept: TCP locks the new socket, and a consumer may wait for the port's lock while
+ * the consumer owns another socket. All sockets have the same lockdep class, so lockdep would
+ * report a deadlock. The work of the endpoint and the work of the port use the same ordered
+ * workqueue, so the work of the endpoint can't run before the endpoint has its socket.
  *
  * Return: 0, -EAGAIN when no connection waits or the port has been closed, or another -errno.
  */
@@ -574,9 +575,8 @@ int iwt_cm_create_listen(struct iw_cm_id *id, int backlog)
  * iwt_cm_destroy_listen() - stop listening
  * @id: iw_cm_id of the listener
  *
- * No CONNECT_REQUEST follows. Requests that were reported can still be accepted or rejected, and
- * the other connections are reset (iwt_ep_orphan()). Process context; sleeps, but waits neither
- * for iw_cm's work nor for a peer.
+ * No CONNECT_REQUEST follows. Requests that were reported can still be accepted or rejected
+ * (iwt_ep_orphan()). Process context; sleeps, but waits neither for iw_cm's work nor for a peer.
  *
  * Return: 0.
  */

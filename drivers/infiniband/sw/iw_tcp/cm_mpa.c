@@ -213,10 +213,10 @@ static bool direct_terms(struct iwt_ep *ep, const struct iwt_mpa_frame *f)
  * @ep: endpoint of a responder, locked, with its queue pair, and ep->req set
  * @rep: receives the Reply for iwt_ep_accept_reply()
  *
- * The queue pair is attached before the Reply is sent, so that it can receive the FPDUs that the
- * initiator sends as soon as the initiator has the Reply (RFC 5044 7.1.2 r2). The queue pair
- * sends no FPDU before it has received an FPDU (r4), so that no FPDU precedes the Reply. Process
- * context, may sleep.
+ * The queue pair is attached before the Reply is sent, so that the queue pair can receive the
+ * FPDUs that the initiator sends as soon as the initiator has the Reply (RFC 5044 7.1.2 r2). The
+ * queue pair sends no FPDU before it has received an FPDU (r4), so that no FPDU precedes the
+ * Reply. Process context, may sleep.
  *
  * Return: 0; -EPROTO if the Request does not match the direct connection; or an error of
  * iwt_qp_attach(). After an error the queue pair is not attached.
@@ -404,7 +404,7 @@ static void look_for_request(struct iwt_ep *ep)
 
 /*
  * Build the first FPDU of a stream at @fpdu; if the peer requested markers, a marker precedes the
- * FPDU. Return: the length of both in bytes.
+ * FPDU. Return: the length of the marker and the FPDU in bytes.
  */
 static u32 seal_frame(const struct iwt_txplan *p, const struct iwt_mpa_terms *terms,
 		      u8 *fpdu)
@@ -426,8 +426,8 @@ static u32 seal_frame(const struct iwt_txplan *p, const struct iwt_mpa_terms *te
 
 /*
  * The Reply accepts, but this end can't use the connection: send a Terminate as the first and
- * only FPDU (RFC 6581 8, 9.3). This function builds the Terminate, because no queue pair is
- * attached that could send it.
+ * only FPDU (RFC 6581 8, 9.3). This function builds the Terminate itself, because no queue pair
+ * is attached.
  */
 static void send_terminate(struct iwt_ep *ep, u32 err)
 	__must_hold(&ep->lock)

@@ -33,7 +33,10 @@ static void give_pd(struct iw_cm_event *ev, struct iwt_ep *ep,
 	ev->private_data = ep->frame + f->pd_off;
 }
 
-/* Report a Request, unless the listener has ended. Return: 0, or -errno if it is not reported. */
+/*
+ * Report a Request, unless the listener has ended. Return: 0, or -errno if the Request is not
+ * reported.
+ */
 static int tell_listener(struct iwt_listen *l, struct iw_cm_event *ev)
 {
 	bool dead;

@@ -74,7 +74,7 @@ static void expire(struct iwt_ep *ep)
 		iwt_ep_step(ep, IWT_CME_TIMEOUT, -ETIMEDOUT);
 }
 
-/* If iw_cm has refused the report of the Request, report it again. Return: true if so. */
+/* Report the Request again if iw_cm has refused the report of the Request. Return: true if so. */
 static bool report_again(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
