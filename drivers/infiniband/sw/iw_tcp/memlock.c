@@ -54,7 +54,7 @@ void iwt_memlock_refused(struct iwt_dev *dev)
  * @start: address of the memory in the calling process
  * @len: length in bytes; @start + @len must not wrap
  *
- * For a call of ib_umem_get_va() that returned -ENOMEM. Process context.
+ * Call this function after ib_umem_get_va() has returned -ENOMEM. Process context.
  */
 void iwt_memlock_check_pin(struct iwt_dev *dev, u64 start, u64 len)
 {

@@ -5,17 +5,18 @@
  * A mapping has references to the pages of a ring, not to the struct iwt_mmap of the ring. So
  * when the device is removed, a process keeps the pages, and nobody else uses them.
  *
- * The kernel can't reclaim the memory of a ring. On devices whose rings are pinned memory of a
- * process, this memory is charged to the memory control group of the process, and RLIMIT_MEMLOCK
- * of the process limits it. iw_tcp charges and limits its rings in the same way. Without the
- * limit, a process that is in no control group could allocate all memory. Without the charge, the
- * kernel would not know, when memory is short, which control group uses the memory of the rings.
+ * The kernel can't reclaim the memory of a ring. With some other drivers the rings are pinned
+ * memory of a process. This memory is charged to the memory control group of the process, and
+ * RLIMIT_MEMLOCK of the process limits this memory. iw_tcp charges and limits its rings in the
+ * same way. Without the limit, a process that is in no control group could allocate all memory.
+ * Without the charge, the kernel would not know, when memory is short, which control group uses
+ * the memory of the rings.
  *
  * Regions are charged to the process that registers them. A ring may outlive the process that
  * created the ring: another process may have the uverbs file descriptor, or may have mapped the
- * ring. So a ring is charged to the user as well, as the rings of io_uring and perf are: when a
- * process creates a ring, the locked memory of the user (user_struct.locked_vm), which includes
- * the rings of io_uring and perf, must not exceed the RLIMIT_MEMLOCK of the process.
+ * ring. So a ring is also charged to the user, like the rings of io_uring and perf, as locked
+ * memory of the user (user_struct.locked_vm). When a process creates a ring, the locked memory of
+ * the user must not exceed the RLIMIT_MEMLOCK of the process.
  *
  * The driver no longer uses a ring when the verbs object of the ring has been destroyed, or when
  * a resize has replaced the ring. Nevertheless the driver keeps the ring, and the charge, as long
@@ -44,8 +45,8 @@
 #define LOOK_AT		64
 
 /*
- * Kept rings: rings that the driver no longer uses, but to whose pages others still have
- * references. kept_lock guards the list, and may be taken inside mmap_lock.
+ * Kept rings: the driver no longer uses these rings, but others still have references to the
+ * pages. kept_lock guards the list, and may be taken inside mmap_lock.
  */
 static DEFINE_MUTEX(kept_lock);
 static LIST_HEAD(kept);
@@ -143,8 +144,8 @@ static bool is_used(struct iwt_mmap *m)
 }
 
 /*
- * Check up to @most of the kept rings, least recently checked first. Free each ring to whose
- * pages only the driver has references. Return: true if kept rings are left.
+ * Check up to @most of the kept rings, least recently checked first. Free each ring if only the
+ * driver has references to the pages. Return: true if kept rings are left.
  */
 static bool look(unsigned int most)
 {
@@ -210,8 +211,8 @@ static int charge_or_look(struct iwt_mmap *m)
  *
  * The memory is charged to the memory control group of the calling process, and counts as pinned
  * memory of the process. If the process does not have CAP_IPC_LOCK, the memory also counts as
- * locked memory of the user. Then neither the pinned memory of the process nor the locked memory
- * of the user may exceed RLIMIT_MEMLOCK. Process context, may sleep.
+ * locked memory of the user. In this case neither the pinned memory of the process nor the locked
+ * memory of the user may exceed RLIMIT_MEMLOCK. Process context, may sleep.
  *
  * Return: the object or an error pointer.
  */
@@ -250,7 +251,7 @@ err_free:
 
 /**
  * iwt_mmap_free() - release an object, so that no process can map it any more
- * @m: object whose memory the driver does not use any more, or NULL
+ * @m: object, or NULL; the driver does not use the memory of the object any more
  *
  * The memory is freed when no process has it mapped any more, and nobody else has a reference to
  * its pages.

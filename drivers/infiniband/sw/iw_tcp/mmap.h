@@ -11,11 +11,11 @@
  * @mem: memory from __vmalloc(); while a page is mapped, the page exists even after @mem is freed
  * @len: size in bytes, page aligned
  * @mm: address space of the process that created the object; its pinned memory includes @len
- * @cred: credentials of the user whose locked memory includes @len; NULL if the process had
- *	CAP_IPC_LOCK
- * @node: entry in the list of kept rings, whose pages are still in use (mmap.c)
- * @looked: of a kept ring: only the driver has references to the pages of the first @looked
- *	bytes; these pages are not checked again
+ * @cred: credentials of the user; the locked memory of the user includes @len. NULL if the
+ *	process had CAP_IPC_LOCK
+ * @node: entry in the list of kept rings: others still use the pages of these rings (mmap.c)
+ * @looked: of a kept ring: the pages of the first @looked bytes are not checked again, because
+ *	only the driver has references to these pages
  */
 struct iwt_mmap {
 	struct rdma_user_mmap_entry entry;

@@ -26,7 +26,10 @@
 /* Maximum number of bytes that one fault of a stream requests. */
 #define FAULT_MAX	(256 << 10)
 
-/* Access flags that all kinds of regions support. Those in IB_ACCESS_OPTIONAL are ignored. */
+/*
+ * Access flags that all kinds of regions support. Of the flags in IB_ACCESS_OPTIONAL, only
+ * IB_ACCESS_RELAXED_ORDERING has an effect.
+ */
 #define ACCESS_KNOWN	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_OPTIONAL)
@@ -73,7 +76,7 @@ int iwt_mr_check_bounds(u64 start, u64 len, u64 iova)
 }
 
 /**
- * iwt_mr_take_stag() - reserve an STag whose index no other region has
+ * iwt_mr_take_stag() - reserve an STag with an index that no other region has
  * @mr: region or window; the table of STags has @mr at this index from now on, but iwt_mr_get()
  *	accepts the STag only after iwt_mr_set_stag()
  * @stag: set to the STag, all bits of which are random
@@ -340,9 +343,9 @@ static inline void take_back(struct iwt_mr *mr)
  *
  * Any context but hard interrupts.
  *
- * Return: the valid region or window whose index and key are those of @stag, locked for reading,
- * with bottom halves off; the caller unlocks it by iwt_mr_put(). NULL if no valid region or
- * window has this STag.
+ * Return: the valid region or window that has this STag, locked for reading, with bottom halves
+ * off; the caller unlocks the region or window by iwt_mr_put(). NULL if no valid region or window
+ * has this STag.
  */
 struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag)
 	__no_context_analysis

@@ -100,7 +100,7 @@ static void unlisten(struct iwt_dmabuf *d)
 	dma_buf_detach(d->buf, d->attach);
 }
 
-/* I/O memory is refused: plain loads and stores must not access it, only readl() etc. */
+/* I/O memory is refused: only functions such as readl() may access I/O memory. */
 static int map(struct iwt_dmabuf *d)
 {
 	int ret = dma_buf_vmap_unlocked(d->buf, &d->map);

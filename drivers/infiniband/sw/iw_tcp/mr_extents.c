@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lists of runs of kernel memory (struct iwt_extent). The functions take no locks: the caller
+ * Lists of extents of kernel memory (struct iwt_extent). The functions take no locks: the caller
  * holds the lock of the region that has the list, if others can access the list.
  */
 #include "mr_extents.h"
@@ -10,7 +10,7 @@
 /**
  * iwt_extents_alloc() - allocate an empty list
  * @e: list
- * @max: maximum number of runs
+ * @max: maximum number of extents
  * @gfp: GFP_KERNEL, or GFP_KERNEL_ACCOUNT to charge the process
  *
  * May sleep.
@@ -37,7 +37,8 @@ void iwt_extents_free(struct iwt_extents *e)
 /**
  * iwt_extents_add() - append memory
  * @e: list
- * @va: address of the memory; memory that begins at the end of the last run extends that run
+ * @va: address of the memory; memory that begins at the end of the last extent makes that extent
+ *	longer
  * @len: length in bytes
  *
  * Any context.
@@ -65,12 +66,12 @@ int iwt_extents_add(struct iwt_extents *e, u8 *va, u64 len)
 /**
  * iwt_extents_trim() - cut a list of whole pages to the bounds of a region
  * @e: list
- * @skip: number of bytes to cut off the front, all in the first run
+ * @skip: number of bytes to cut off the front, all in the first extent
  * @len: number of bytes to keep after the skipped bytes
  *
  * Any context.
  *
- * Return: true; false if the first run has no more than @skip bytes, or if the list has fewer
+ * Return: true; false if the first extent has no more than @skip bytes, or if the list has fewer
  * than @skip + @len bytes: then the list can't be used any more.
  */
 bool iwt_extents_trim(struct iwt_extents *e, u64 skip, u64 len)
@@ -99,7 +100,7 @@ static bool holds(const struct iwt_extents *e, u32 i, u64 off)
 		off - e->ext[i].off < e->ext[i].len;
 }
 
-/* Return: index of the last run that begins at or before @off. */
+/* Return: index of the last extent that begins at or before @off. */
 static u32 search(const struct iwt_extents *e, u64 off)
 {
 	u32 lo = 0, hi = e->n;
@@ -116,14 +117,14 @@ static u32 search(const struct iwt_extents *e, u64 off)
 }
 
 /**
- * iwt_extents_find() - find the run that contains a byte
+ * iwt_extents_find() - find the extent that contains a byte
  * @e: list
  * @off: offset of the byte from the start of the list
- * @hint: index where the search begins, any number; set to the index of the run
+ * @hint: index where the search begins, any number; set to the index of the extent
  *
  * Any context.
  *
- * Return: true; false if no run contains the byte.
+ * Return: true; false if no extent contains the byte.
  */
 bool iwt_extents_find(const struct iwt_extents *e, u64 off, u32 *hint)
 {

@@ -142,7 +142,7 @@ static u32 check_mr_invalidate(const struct iwt_mr *mr, u32 stag,
  * iwt_mr_invalidate() - make the STag of a region invalid, keep the region
  * @mr: region from iwt_mr_get_for_change()
  * @stag: STag; its key is ignored if a consumer invalidates a region that is not valid
- * @party: PD and stream on whose behalf the region is invalidated
+ * @party: PD and stream for which the region is invalidated
  * @remote: true if the peer invalidates the region, false if a consumer does
  *
  * Only regions for fast registration can be invalidated. The caller holds the lock of the region

@@ -61,14 +61,14 @@ static int queue_fault(struct iwt_pager *p, struct iwt_fault *f)
 
 /**
  * iwt_fault_raise() - request memory for a direction of a stream, or for a prefetch call
- * @f: fault of the direction, whose stream is locked, or of the call
+ * @f: fault of the direction or of the call; the stream of the direction is locked
  * @pager: pager of the region; the caller holds the lock of the region
  * @ask: requested memory
  *
  * BH off, never sleeps. If the direction is already waiting, its request does not change.
  *
- * Return: 0 if the direction or the call is waiting now; the error of its last request, if that
- * request was for the same memory; -EFAULT if the process has exited.
+ * Return: 0 if the direction or the call is waiting now; the error of the last request, if that
+ * request included the address of @ask; -EFAULT if the process has exited.
  */
 int iwt_fault_raise(struct iwt_fault *f, struct iwt_pager *pager,
 		    const struct iwt_fault_ask *ask)
@@ -90,7 +90,7 @@ int iwt_fault_raise(struct iwt_fault *f, struct iwt_pager *pager,
 
 /**
  * iwt_fault_cancel() - cancel the request of a direction of a stream, or of a prefetch call
- * @f: fault of the direction, whose stream is locked, or of the call
+ * @f: fault of the direction or of the call; the stream of the direction is locked
  *
  * BH off, never sleeps: this function interrupts a page fault in progress, and does not wait for
  * its end. After this function has returned, the pager does not call @f->resume().

@@ -9,17 +9,17 @@
  * memory again, without any state of the first attempt: the region may have changed, or may no
  * longer exist.
  *
- * A page fault may never end: the memory may be a file whose server does not answer, or the
- * process may serve page faults itself (userfaultfd). So each process has its own workers, and
- * while some of them are blocked, the other streams of the process use the other workers. The end
- * of a stream does not wait for a page fault: the stream cancels its fault, and a signal to the
- * worker interrupts the page fault.
+ * A page fault may never end: the memory may be a file on a server that does not answer, or the
+ * process may serve page faults itself (userfaultfd). So each process has its own workers for
+ * each device. While some of these workers are blocked, the other streams of the process use the
+ * other workers. The end of a stream does not wait for a page fault: the stream cancels its
+ * fault, and a signal to the worker interrupts the page fault.
  *
  * A worker in a page fault holds a reference to the address space. The address space contains the
  * mappings of the rings. As long as the mappings exist, the uverbs file stays open, and the queue
- * pairs are not destroyed. So after the process has exited, nobody would cancel its faults. For
- * this case a work item checks periodically whether only workers use the address space. If so,
- * the work item interrupts the page faults of the workers.
+ * pairs are not destroyed. So after the process has exited, nobody would cancel its faults. So a
+ * work item of each pager checks periodically whether only the workers of this pager use the
+ * address space. If so, the work item interrupts the page faults of the workers.
  */
 #include "mr_odp_pager_priv.h"
 
@@ -63,7 +63,7 @@ static bool next_request(struct iwt_pager_worker *w, struct request *r)
 	struct iwt_fault *f;
 
 	spin_lock_bh(&p->lock);
-	/* discard a signal for the last request that arrived after the end of its page fault */
+	/* discard a signal if it arrived after the page fault of the last request had ended */
 	flush_signals(current);
 	f = list_first_entry_or_null(&p->faults, struct iwt_fault, entry);
 	w->fault = f;
@@ -153,7 +153,8 @@ void iwt_pager_interrupt(struct iwt_pager_worker *w)
 }
 
 /*
- * Interrupt the workers if only workers use the address space. Return: true if a worker is busy.
+ * Interrupt the workers if only the workers of @p use the address space. Return: true if a worker
+ * is busy.
  */
 static bool look_at_users(struct iwt_pager *p)
 {
@@ -204,7 +205,7 @@ static void do_pager_work(struct work_struct *work)
 
 /**
  * iwt_pager_start() - start a worker for a new fault, if not all workers are busy
- * @p: pager, to whose queue a fault was added; its lock is held
+ * @p: pager with the new fault in its list; the lock of the pager is held
  */
 void iwt_pager_start(struct iwt_pager *p)
 	__must_hold(&p->lock)
@@ -236,7 +237,7 @@ static bool pager_delist(struct iwt_pager *p)
 	return true;
 }
 
-/* Release the queue and the address space of a pager whose workers do not run any more. */
+/* Release the queue and the address space of a pager. No worker of the pager runs any more. */
 static void let_go(struct iwt_pager *p)
 {
 	if (p->queue)

@@ -29,8 +29,8 @@ struct iwt_pager_worker {
 
 /**
  * struct iwt_pager - resolves faults in the memory of one process, for one device
- * @ref: references: one for all regions together; one for each fault whose last request was to
- *	this pager; one for each busy worker; one each for @watch and @gone_work, while queued
+ * @ref: references: one for all regions together; one for each fault that sent its last request
+ *	to this pager; one for each busy worker; one each for @watch and @gone_work, while queued
  * @all: place in the list of all pagers, while the pager has regions and the process exists
  * @regions: number of regions; guarded by the lock of the list
  * @dev: device of the regions; used only for comparisons

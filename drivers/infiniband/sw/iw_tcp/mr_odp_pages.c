@@ -41,7 +41,7 @@
  */
 #define WRITTEN_MAX	16
 
-/* Tags of an entry of the table. Engines may only read a page whose entry has no tag. */
+/* Tags of an entry of the table. Engines may only read a page if its entry has no tag. */
 #define WRITABLE	1UL
 #define WRITTEN		3UL	/* writable, and an engine has written the page */
 
@@ -248,11 +248,11 @@ void iwt_odp_free(struct iwt_odp *odp)
 }
 
 /**
- * iwt_odp_end() - empty a table after its last region was destroyed
- * @odp: table; nobody looks up pages in it any more
+ * iwt_odp_end() - empty a table after its last region was destroyed, or the process has exited
+ * @odp: table; from now on no page is entered. Engines may still look up pages, but find none
  *
  * This function does not wait for iwt_odp_fill(), which may be in a page fault. So the structure
- * must exist until iwt_odp_free(). May sleep: waits for invalidations.
+ * exists until iwt_odp_free(). May sleep: waits for invalidations.
  */
 void iwt_odp_end(struct iwt_odp *odp)
 {

@@ -3,10 +3,10 @@
  * Workqueues for the workers of pagers.
  *
  * A worker in a page fault may wait for ever, and a workqueue limits the number of running work
- * items. With one workqueue for all processes, processes whose page faults do not end would block
- * all other processes. With one workqueue for each process, a user could allocate memory that is
- * charged to nobody. So pagers share a workqueue, but only so many pagers that the workqueue can
- * run all their workers at the same time.
+ * items. With one workqueue for all processes, page faults that do not end would block all other
+ * processes. With one workqueue for each process, a user could allocate memory that is charged to
+ * nobody. So pagers share a workqueue, but only so many pagers that the workqueue can run all
+ * their workers at the same time.
  */
 #include "mr_odp_queue.h"
 
@@ -84,7 +84,7 @@ found:
 
 /**
  * iwt_pager_queue_put() - release the queue of a pager
- * @q: queue; no work item of the pager is queued or running
+ * @q: queue; no work item of the pager is queued, or does more than return
  *
  * May sleep, but does not wait for work items of other pagers.
  */

@@ -44,7 +44,7 @@ static void prefetch_resume(struct iwt_fault *f)
 	complete(&container_of(f, struct prefetch, fault)->over);
 }
 
-/* Return: true; false, and the call is not in the list, if the device is being removed. */
+/* Return: true; false, and the call is not in the list, if iwt_mr_prefetch_end() was called. */
 static bool enlist(struct prefetch *p)
 {
 	bool ends;
@@ -136,7 +136,7 @@ static int fetch_piece(struct iwt_dev *dev, const struct ib_pd *pd,
  *
  * Return: 0; -EFAULT if @sge is not a part of such a region, or if @how requires writing and the
  * region does not allow local writes; -ERESTARTSYS on a signal; -EIO if the device is being
- * removed; or an error of iwt_odp_fill().
+ * removed or moved; or an error of iwt_odp_fill().
  */
 int iwt_mr_prefetch(struct iwt_dev *dev, const struct ib_pd *pd,
 		    const struct ib_sge *sge, enum iwt_odp_how how)

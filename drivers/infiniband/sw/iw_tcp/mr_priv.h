@@ -42,8 +42,8 @@ static inline void iwt_mr_note_pinned(struct ib_umem *umem, bool is)
 }
 
 /*
- * Set the bounds, the rights and the validity of @mr, whose flags @mr->access are set. Either @mr
- * has no STag yet, or the caller holds @mr->lock for writing.
+ * Set the bounds, the rights and the validity of @mr. The flags @mr->access are already set.
+ * Either @mr has no STag yet, or the caller holds @mr->lock for writing.
  */
 static inline void iwt_mr_cover(struct iwt_mr *mr, u64 iova, u64 len,
 				u32 rights, bool valid)

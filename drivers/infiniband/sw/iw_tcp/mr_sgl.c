@@ -45,7 +45,7 @@ enum iwt_access_verdict iwt_mem_piece(const struct iwt_place *at, u32 stag, u64 
 
 /**
  * iwt_sgl_piece() - find memory at a place in a list
- * @at: place; this function moves the place over elements of which no byte is left, but not over
+ * @at: place; this function moves the place to the element that contains the piece, but not past
  *	the piece
  * @piece: set to the address of the memory
  * @len: maximum number of bytes; access to all of these bytes that are in the same element must
@@ -76,7 +76,7 @@ enum iwt_access_verdict iwt_sgl_piece(struct iwt_place *at, u8 **piece, u32 *len
 
 /**
  * iwt_sgl_check() - check access to all elements of a list
- * @actor: PD and stream on whose behalf memory is accessed
+ * @actor: PD and stream for which memory is accessed
  * @sge: private copy of the list
  * @n: number of elements
  * @need: rights that the access needs (enum iwt_rights)
@@ -159,7 +159,7 @@ static u64 exchange(u64 *word, const struct iwt_atomic *a)
 }
 
 /*
- * Return: error for an atomic operation whose memory iwt_mr_piece() did not find. If @old is
+ * Return: error for an atomic operation, if iwt_mr_piece() did not find the memory. If @old is
  * NULL, the operation is only checked, and absent memory of an on-demand region is no error: the
  * memory is requested when the operation is performed.
  */
@@ -177,7 +177,7 @@ static u32 no_word(const struct iwt_mr *mr, const struct iwt_atomic *a,
 
 /**
  * iwt_mem_atomic() - perform or check an atomic operation of the peer on a region
- * @actor: PD and stream on whose behalf memory is accessed
+ * @actor: PD and stream for which memory is accessed
  * @a: request
  * @old: set to the old value; NULL to check only whether the operation is allowed
  * @fault: fault of this direction of the stream, for absent memory; unused if @old is NULL

@@ -17,9 +17,9 @@ struct iwt_hold;
 #define IWT_LOCAL_DMA_LKEY	0
 
 /*
- * PD and stream on whose behalf memory is accessed; @kernel: the consumer is a part of the
- * kernel. The address of @party identifies the stream, so a copy of this structure does not have
- * the stream's rights to windows of type 2.
+ * PD and stream for which memory is accessed; @kernel: the consumer is a part of the kernel. The
+ * address of @party identifies the stream, so a copy of this structure does not have the stream's
+ * rights to windows of type 2.
  */
 struct iwt_actor {
 	struct iwt_dev *dev;
@@ -45,7 +45,7 @@ struct iwt_sgl_pos {
 
 /**
  * struct iwt_place - a place in a scatter/gather list, and the data that an access needs
- * @actor: PD and stream on whose behalf memory is accessed
+ * @actor: PD and stream for which memory is accessed
  * @hold: holds the region of the present element, and has the fault for absent memory
  * @sge: private copy of the list
  * @n: number of elements of @sge

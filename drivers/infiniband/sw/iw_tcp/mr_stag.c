@@ -9,7 +9,7 @@
  * iwt_stag_invalidate() - make an STag invalid, keep its region or window
  * @dev: device
  * @stag: STag; its key is ignored if a consumer invalidates an STag that is not valid
- * @party: PD and stream on whose behalf the STag is invalidated
+ * @party: PD and stream for which the STag is invalidated
  * @remote: true if the peer invalidates the STag (Send with Invalidate, RFC 5040 5.3), false if a
  *	consumer does
  *

@@ -3,10 +3,10 @@
  * Memory windows.
  *
  * A window is an STag for a part of a region of a process, with rights of its own. The process
- * binds the window by a work request, so rights are granted and withdrawn in order with its
- * other work requests. A window of type 1 can be used by all streams of its protection domain. A
- * window of type 2 can be used only by the stream that bound the window (RFC 5041 8.2), and the
- * end of the stream ends the binding. Verbs call this type 2B, because the driver also checks the
+ * binds the window by a work request, so rights are granted and withdrawn in the order of the
+ * work requests. A window of type 1 can be used by all streams of its protection domain. A window
+ * of type 2 can be used only by the stream that bound the window (RFC 5041 8.2), and the end of
+ * the stream ends the binding. Verbs call this type 2B, because the driver also checks the
  * protection domain.
  *
  * For the engines a window is a region: it has bounds, a lock and an entry in the table of STags.
@@ -140,8 +140,8 @@ void iwt_mw_destroy(struct iwt_window *win)
 
 /*
  * Is the region fully created? While uverbs creates, changes or destroys an MR, uverbs holds the
- * uobject for writing: usecnt is negative. If creation fails, uverbs destroys the MR, and this
- * must not fail. So no window may be bound before the MR is fully created.
+ * uobject for writing: usecnt is negative. If the creation fails, uverbs destroys the MR, and the
+ * destruction must not fail. So no window may be bound before the MR is fully created.
  */
 static bool mw_is_settled(const struct iwt_mr *region)
 {
@@ -221,7 +221,7 @@ static void mw_bind(struct iwt_window *win, struct iwt_mr *region,
  * iwt_mw_bind() - work request BIND_MW
  * @dev: device
  * @b: private copy of the parameters
- * @party: PD and stream on whose behalf the window is bound
+ * @party: PD and stream for which the window is bound
  * @list: list of the bound windows of type 2 of the stream of @party
  *
  * Waits for engines that use the window; never sleeps. If this function returns an error, the
@@ -285,8 +285,8 @@ static u32 check_mw_invalidate(const struct iwt_window *win, u32 stag,
  * iwt_mw_invalidate() - end the binding of a window
  * @mr: region of kind IWT_MR_WINDOW, from iwt_mr_get_for_change()
  * @stag: STag; its key is ignored if a consumer invalidates a window that is not bound
- * @party: PD and stream on whose behalf the window is invalidated; while a
- *	window of type 2 is bound, only the stream that bound the window may invalidate it
+ * @party: PD and stream for which the window is invalidated; while a window of type 2 is bound,
+ *	only the stream that bound the window may invalidate it
  * @remote: true if the peer invalidates the window, false if a consumer does
  *
  * Never sleeps; the caller holds the lock of the window for writing.
