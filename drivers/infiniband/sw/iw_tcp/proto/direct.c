@@ -14,9 +14,9 @@
  * iwt_direct_role() - which end of a direct connection is the initiator?
  * @own: this end
  *
- * The end with the smaller GID is the initiator (the octets of the GIDs are compared in network
- * order); if both GIDs are equal, the end with the smaller queue pair number. Both ends compute
- * the same roles, so they never connect to each other at the same time.
+ * The end with the smaller GID is the initiator. If both GIDs are equal, the end with the smaller
+ * queue pair number is the initiator. The octets of the GIDs are compared in network order. Both
+ * ends compute the same roles, so they never connect to each other at the same time.
  *
  * Return: the role of this end.
  */
@@ -99,7 +99,7 @@ bool iwt_direct_parse(const u8 *data, u32 len, struct iwt_direct_end *peer)
  *
  * The PSN that one end sends first must be the PSN that the other end expects first. The PSN that
  * an end sends first is known only if the end is in the state RTS. At least one of these two PSNs
- * must be known, because an attacker would have to guess it.
+ * must be known: an attacker would have to guess this PSN.
  *
  * Return: true if so.
  */
@@ -121,8 +121,9 @@ bool iwt_direct_match(const struct iwt_direct_end *own, const struct iwt_direct_
  * @min_rnr_timer: attribute of the receiver's queue pair, 0 to 31: a code of a time
  * @rnr_retry: attribute of the sender's queue pair, 0 to 7
  *
- * With InfiniBand the sender repeats a request @rnr_retry times, each time after the time of
- * @min_rnr_timer. Here the message waits at the receiver for @rnr_retry times this time.
+ * With InfiniBand the sender repeats a request @rnr_retry times, and waits for the time of
+ * @min_rnr_timer before each repetition. Here the message waits at the receiver, for @rnr_retry
+ * times the time of @min_rnr_timer.
  *
  * Return: milliseconds, rounded up, or U32_MAX to wait for ever.
  */
@@ -145,7 +146,8 @@ u32 iwt_direct_rnr_ms(u8 min_rnr_timer, u8 rnr_retry)
  * @timeout: attribute of the queue pair: the time 4.096 us * 2^timeout; 0: for ever
  * @retry_cnt: attribute of the queue pair, 0 to 7
  *
- * The result is retry_cnt + 1 times this time. The caller waits at least five seconds.
+ * The result is @retry_cnt + 1 times the time of @timeout. The caller waits at least five
+ * seconds.
  *
  * Return: milliseconds, rounded up, or 0 to wait for ever.
  */

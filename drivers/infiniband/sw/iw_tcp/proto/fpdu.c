@@ -14,7 +14,7 @@
 
 /*
  * Length of the first word of an FPDU: ULPDU_Length, DDP control, RDMAP control. No marker
- * divides it.
+ * divides this word.
  */
 #define IWT_FPDU_WORD		4
 /* Maximum number of octets in front of the payload. */
@@ -331,7 +331,7 @@ static enum iwt_fpdu_status fpdu_read_pieces(const struct iwt_cursor *at,
 	return fpdu_judge(f, rules->rdmac, err);
 }
 
-/* Read ULPDU_Length. @front: octets before it. Return: false when the field is not complete. */
+/* Read ULPDU_Length. @front: octets before the field. Return: false if the field is cut off. */
 static bool fpdu_ulpdu_len(const struct iwt_cursor *at, size_t cursor_size,
 			   u32 avail, u32 front, u16 *len)
 {
@@ -369,7 +369,7 @@ read_any(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
 	return fpdu_read_pieces(at, cursor_size, pos, rules, f, err);
 }
 
-/* Read an FPDU of a stream with markers. Not inline, for the usual path, as read_any(). */
+/* Read an FPDU of a stream with markers. Not inline, for the same reason as read_any(). */
 static noinline enum iwt_fpdu_status
 read_with_markers(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
 		  u32 pos, const struct iwt_fpdu_rules *rules,

@@ -31,7 +31,7 @@ struct iwt_fpdu {
 	u8 hdr[IWT_MAX_ULPDU_HDR];
 	u32 pos;		/* stream position of the FPDU (markers) */
 	u32 walked;		/* payload octets that iwt_fpdu_piece() has returned */
-	u32 room;		/* octets from there to the next marker */
+	u32 room;		/* octets from the next payload octet to the next marker */
 	const u8 *flat;		/* the payload, if the FPDU is contiguous, else NULL */
 	bool marked;		/* a contiguous FPDU of a stream with markers; flat is NULL */
 	bool follows;		/* had the headers that were predicted from the last FPDU */

@@ -14,8 +14,8 @@
 #define IWT_DDP_TO		(IWT_DDP_TAGGED_LEN - 8)
 #define IWT_DDP_MO		(IWT_DDP_UNTAGGED_LEN - 4)
 /*
- * Number of octets from the beginning of an FPDU to TO or MO. These octets are the same in all
- * segments of a message except the last segment.
+ * Number of octets from the beginning of an FPDU to TO or MO. Usually these octets are the same
+ * in all segments of a message except the last segment.
  */
 #define TAGGED_START	(IWT_FPDU_LEN_LEN + IWT_DDP_TO)
 #define UNTAGGED_START	(IWT_FPDU_LEN_LEN + IWT_DDP_MO)
@@ -116,8 +116,8 @@ bool iwt_fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rul
  * @rules: negotiated properties of this direction
  * @f: the last FPDU, as iwt_fpdu_read() or this function set it on success, or zeroed
  *
- * All segments of a message except the last segment have the same length, and the same headers
- * except for TO or MO: the payload of a segment follows the payload of the segment
+ * Usually all segments of a message except the last segment have the same length, and the same
+ * headers except for TO or MO: the payload of a segment follows the payload of the segment
  * before. So the results of the checks of the last FPDU are also valid for the next FPDU. The
  * function compares the headers of the next FPDU, and checks its CRC.
  *

@@ -115,11 +115,10 @@ static bool mpa_is_rdmac(const struct iwt_mpa_wish *own,
  * @f: the frame, for which iwt_mpa_parse() returned IWT_MPA_OK or IWT_MPA_BAD_REV
  *
  * The caller answers an unfit Request with a Reply that has R set, and closes gracefully after an
- * unfit Reply. A frame is unfit if it has revision 0 and this end does not support RDMAC peers
- * (RFC 5044 C.2.1, C.2.2), if the peer declines CRC and this end requires CRC, or if the
- * private data are longer than the ULP can receive: MPA should pass the private data to the ULP
- * (RFC 5044 7.1.1), but would have to truncate them. Of a Reply with R, only the revision is
- * checked.
+ * unfit Reply. A frame is unfit if it has revision 0 and is not from a supported RDMAC peer (RFC
+ * 5044 C.2.1, C.2.2), or if the peer declines CRC and this end requires CRC. A frame is also
+ * unfit if its private data are longer than the ULP can receive, because MPA has to pass all
+ * private data to the ULP (RFC 5044 7.1.1). Of a Reply with R, only the revision is checked.
  *
  * Return: IWT_MPA_OK; IWT_MPA_UNFIT; or IWT_MPA_BAD_REV if the revision is higher than the
  * highest revision that this end supports, so that the frame is improper.

@@ -15,9 +15,9 @@
  * The peer's FIN ends only the peer's direction: this end continues until no work is outstanding.
  * A second error while a Terminate is being sent changes nothing, because a stream has at most
  * one Terminate. When the connection ends, the next state is ERROR, not IDLE, so that requests
- * that are posted later are flushed and do not wait for ever. But if no request waits on a direct
- * connection, the next state is GONE: as with InfiniBand, the posted receives are not flushed,
- * and the next request that is posted fails.
+ * that are posted later are flushed and do not wait for ever. But if a direct connection ends
+ * while no request waits, the next state is GONE: as with InfiniBand, the posted receives are not
+ * flushed, and the next request that is posted fails.
  */
 static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QE_COUNT] = {
 	[IWT_QP_IDLE] = {

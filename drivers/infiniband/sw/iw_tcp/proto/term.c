@@ -43,9 +43,10 @@ static bool term_has_read(u32 err, const u8 *hdr, u32 hdr_len)
  *	Terminate after its DDP header
  *
  * @err determines which headers the Terminate contains (RFC 5040 4.8). For a local error of RDMAP
- * and for an error of MPA, it contains no headers. For other errors it contains the segment
- * length and the DDP header, and for a refused Read Request also the RDMAP header. If the DDP
- * header of the segment was not complete, it contains only the segment length.
+ * and for an error of MPA, the Terminate contains no headers. For other errors the Terminate
+ * contains the segment length and the DDP header, and for a refused Read Request also the RDMAP
+ * header. If the DDP header of the segment was not complete, the Terminate contains only the
+ * segment length.
  *
  * Return: number of octets written, for iwt_txseg_term().
  */

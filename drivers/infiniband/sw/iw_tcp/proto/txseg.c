@@ -146,7 +146,7 @@ static u32 txseg_payload(const struct iwt_txseg *m, u32 mulpdu)
 	return min(m->left, mulpdu - txseg_hdr_len(m));
 }
 
-/* Size of an FPDU without markers whose ULPDU has the given length. */
+/* Size of an FPDU with a ULPDU of the given length, without markers. */
 static u32 txseg_fpdu_size(u32 ulpdu_len)
 {
 	return round_up(IWT_FPDU_LEN_LEN + ulpdu_len, 4) + IWT_FPDU_CRC_LEN;
@@ -154,7 +154,7 @@ static u32 txseg_fpdu_size(u32 ulpdu_len)
 
 /**
  * iwt_txseg_size() - size of the next FPDU
- * @m: the message, whose member done is false
+ * @m: the message, not done yet
  * @mulpdu: as for iwt_txseg_next()
  *
  * Return: number of octets, without markers.
@@ -179,7 +179,7 @@ void iwt_txseg_rdmac(struct iwt_txseg *m)
 
 /**
  * iwt_txseg_next() - plan the next FPDU
- * @m: the message, whose member done is false; advanced by one segment
+ * @m: the message, not done yet; advanced by one segment
  * @mulpdu: maximum length of a ULPDU now, from iwt_mulpdu()
  * @p: plan; the function sets all members, but only the first head_len octets of head
  *

@@ -166,7 +166,7 @@ struct iwt_atomic_resp {
 } __packed;
 static_assert(sizeof(struct iwt_atomic_resp) == 12);
 
-/* Maximum length of the DDP header and the RDMAP header together: an Atomic Request has it. */
+/* Maximum length of the DDP header and the RDMAP header together: that of an Atomic Request. */
 #define IWT_MAX_ULPDU_HDR	(IWT_DDP_UNTAGGED_LEN + 52)
 
 /*
