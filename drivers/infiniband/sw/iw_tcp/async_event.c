@@ -103,8 +103,8 @@ void iwt_async_raise(struct iwt_async *async, enum ib_event_type what)
  *
  * Events that are not reported yet are dropped. May sleep: waits until the consumer's handler has
  * returned. A work item of a WQ_MEM_RECLAIM workqueue may call this function, too. Such a work
- * item must not flush @async->work, which is not on a WQ_MEM_RECLAIM workqueue, but may cancel
- * @async->work, as this function does.
+ * item may cancel @async->work, but must not flush @async->work, because @async->work is not on a
+ * WQ_MEM_RECLAIM workqueue.
  */
 void iwt_async_quiesce(struct iwt_async *async)
 {

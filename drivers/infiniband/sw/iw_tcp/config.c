@@ -7,7 +7,7 @@
  *
  * A directory belongs to a link name, not to a device: the directory stays when the link is
  * deleted, and serves the next link with that name. If links of several network namespaces have
- * the name, the directory shows and changes the settings of the link in the namespace of the
+ * this name, the directory shows and changes the settings of the link in the namespace of the
  * process that reads or writes.
  */
 #include "config.h"

@@ -56,7 +56,7 @@ struct iwt_cq_part {
  * @credit: number of events that a process may still request through the arm word of the ring,
  *	without a system call
  * @asked: enum iwt_cq_arm; replaces the arm word of the ring when @credit is 0
- * @held: number of completions whose event is delayed
+ * @held: number of completions with a delayed event
  * @timer: ends the delay
  * @map: mapping of a user queue
  * @mem: ring memory of a kernel queue
@@ -70,7 +70,7 @@ struct iwt_cq_part {
  *	is not moving
  * @resizing: held during a step of a resize; @part and @next are written with @resizing and @lock
  *	held, so the holder of either lock may read them
- * @poll: send queues whose posts the process flushes when it polls this queue (wake_cqpoll.c)
+ * @poll: send queues; the process flushes their posts when it polls this queue (wake_cqpoll.c)
  */
 struct iwt_cq {
 	struct ib_cq ibcq;

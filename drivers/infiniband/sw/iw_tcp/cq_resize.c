@@ -181,9 +181,9 @@ static int resize_cq(struct iwt_cq *cq, struct ib_ucontext *uc, u32 cqe,
  * @resp: response for the process, zeroed: set to the size and, if there is a new mapping, to its
  *	offset and length
  *
- * The new size is a power of two and not less than the size with which the queue was created.
- * If the size of a process's queue changes, the process has to call iwt_cq_resized() later, by
- * IWT_METHOD_CQ_RESIZED. May sleep.
+ * The new size is a power of two and not less than the size with which the queue was created. If
+ * the size of a process's queue changes, the process has to call IWT_METHOD_CQ_RESIZED later,
+ * which calls iwt_cq_resized(). May sleep.
  *
  * Return: 0; -EINVAL if more entries are in use than @cqe, or if the queue has overrun; -EBUSY
  * if the process has not finished the last resize; or -ENOMEM. After an error nothing is changed.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Random delays, for tests. One context often executes two related steps: for example, it checks
- * a state and then acts, or it stores data and then queues a work. It is a rare race if another
- * context executes a step between these two steps. A delay between the two steps makes the race
- * likely. Ordinary builds have no delays.
+ * a state and then acts, or it stores data and then queues a work. In a race, another context
+ * executes a step between these two steps, which happens rarely. A delay between the two steps
+ * makes the race likely. Ordinary builds have no delays.
  */
 #ifndef IWT_DAWDLE_H
 #define IWT_DAWDLE_H

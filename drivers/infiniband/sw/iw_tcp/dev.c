@@ -38,8 +38,8 @@ void iwt_dev_set_addr(struct iwt_dev *dev)
  * @net: network namespace of the caller
  *
  * In the mode "exclusive" of the RDMA core, each network namespace of newer kernels has its own
- * names. So several devices may have the name: then the device in @net is the one. Process
- * context, may sleep.
+ * names. So several devices may have the name @name: then the function finds the device in @net.
+ * Process context, may sleep.
  *
  * Return: the device with a reference for ib_device_put(); ERR_PTR(-ENODEV) if no device has the
  * name; ERR_PTR(-ENOTUNIQ) if several devices have the name, and none of them is in @net.
@@ -112,7 +112,7 @@ static bool guid_taken(__be64 guid)
  *
  * A VLAN or a bridge has the same address as a net device below it, but librdmacm identifies
  * devices by their GUIDs. So if a GUID is in use, decrement the middle two bytes of the EUI-64,
- * whose first value is 0xfffe, until the GUID is free. Process context, may sleep.
+ * which begin as 0xfffe, until the GUID is free. Process context, may sleep.
  */
 void iwt_dev_enlist(struct iwt_dev *dev)
 {

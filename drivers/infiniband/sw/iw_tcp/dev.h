@@ -44,7 +44,7 @@
  * struct iwt_gid_table - GIDs of a link
  * @lock: guards @gid; BH off, innermost
  * @gid: GIDs of IP addresses; unused entries are zero. Entry 0, and on older kernels the last
- *	entry, are not used here: they are computed from the link layer address
+ *	entry, are not used here: gid.c computes these entries from the link layer address
  * @filled: the RDMA core has read entry 0
  * @refilling: task in which the RDMA core reads entry 0 for the second time or later, or NULL;
  *	the pointer is only compared
@@ -88,10 +88,11 @@ struct iwt_stats;
  * @rings: bytes of rings that processes map
  * @windows_lock: guards the lists of windows of all streams; innermost, BH off
  * @conf: settings of this link
- * @stats: counters; a stream that is bound to a counter of queue pairs has others (stats_qp.c)
+ * @stats: counters; a stream that is bound to a counter of queue pairs has other counters
+ *	(stats_qp.c)
  * @past: sums of the counters of queue pairs that no longer exist (stats_qp.c)
  * @past_mutex: held while the counts of a counter that ends move to @past, and while a sum is
- *	computed, so that the sum includes these counts exactly once
+ *	computed. So the sum includes these counts exactly once
  * @counters: counters of queue pairs by number
  * @next_counter: number at which the search for a free number in @counters begins
  * @causes: for each cause of errors, how many errors it has caused (stats_errors.c)
@@ -100,7 +101,7 @@ struct iwt_stats;
  *	Ethernet address (lo, tunnels)
  * @gids: GIDs (gid.c)
  * @direct_waiting: for each user (uid), how many queue pairs try to connect (cm_direct_pace.c)
- * @ended: entry in the list of devices whose memory is to be released
+ * @ended: entry in the list of devices that are to be freed
  * @announced: the kernel's log has the message that the link was added
  * @memlock_said: limits the rate of messages about RLIMIT_MEMLOCK
  * @port_state: port state that was last reported to the consumers; under RTNL

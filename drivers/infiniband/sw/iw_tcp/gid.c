@@ -166,12 +166,11 @@ void iwt_gid_setup(struct iwt_dev *dev)
 /*
  * Compute the GID of entry 0. The first half of the GID begins with the Ethernet address of the
  * net device, or with a random address if the net device has no Ethernet address. The second half
- * is the EUI-64 of this address, because some programs ignore a GID whose second half is zero.
+ * is the EUI-64 of this address, because some programs ignore a GID if the second half is zero.
  * The GID does not change when the link layer address changes.
  *
- * But the rdma_cm of older kernels does not find the device by its net device, but by a GID that
- * consists of the present link layer address only. On these kernels the GID is the one for which
- * rdma_cm searches.
+ * But the rdma_cm of older kernels finds the device by a GID that contains only the present link
+ * layer address. On these kernels entry 0 is this GID.
  */
 static void fill_link_gid(const struct iwt_dev *dev, union ib_gid *gid)
 {
@@ -193,8 +192,8 @@ static void fill_link_gid(const struct iwt_dev *dev, union ib_gid *gid)
  * Only the RDMA core calls this function, with a lock held, when it fills its copy of the table.
  * To update its copy, the RDMA core deletes each entry, and adds the entry again. But rdma_cm
  * needs entry 0 at any time, and uses it without the lock. So the RDMA core must fill entry 0
- * only once: later iwt_get_netdev(), which the RDMA core calls next in the same task, returns
- * NULL, and the RDMA core skips the entry.
+ * only once. When the RDMA core adds entry 0 again, iwt_get_netdev(), which the RDMA core calls
+ * next in the same task, returns NULL, and the RDMA core skips the entry.
  *
  * Return: 0, or -EINVAL if the table has no such entry.
  */
@@ -226,9 +225,10 @@ int iwt_query_gid(struct ib_device *ibdev, u32 port, int idx, union ib_gid *gid)
  *
  * Any context.
  *
- * The net device may be one that is being removed: the driver holds a reference until the device
- * ends. (The RDMA core queries the port when it adds a device to a new network namespace: without
- * a net device, nobody could make a namespace meanwhile.)
+ * The function returns the net device also while the net device is being removed: the driver
+ * holds a reference until the device ends. When a network namespace is created, the RDMA core
+ * queries the port of each device. If the function returned NULL, this query and so the creation
+ * of the namespace would fail.
  *
  * Return: the net device, with a reference; NULL if the RDMA core must skip entry 0 of the GID
  * table (see iwt_query_gid()).

@@ -143,7 +143,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		update_port(dev);
 		break;
 	case NETDEV_CHANGEADDR:
-		/* only for kernels whose rdma_cm finds the device by the address in its GID */
+		/* only for kernels in which rdma_cm finds the device by the address in the GID */
 		if (!compat_cm_by_netdev) {
 			iwt_dev_set_addr(dev);
 			gid_changed(dev);
