@@ -306,6 +306,43 @@ static int order(struct kt_conn *c)
 	return err;
 }
 
+/*
+ * Creates an additional queue pair of the server's device that requests one element, and @ctxs
+ * contexts of RDMA core's rw API. Checks that the queue pair then has @want elements.
+ */
+static int sges_of(struct kt_conn *c, u32 ctxs, u32 want)
+{
+	struct ib_qp_init_attr attr = {
+		.send_cq = c->s.cq,
+		.recv_cq = c->s.cq,
+		.cap = {
+			.max_send_wr = 1,
+			.max_recv_wr = 1,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+			.max_rdma_ctxs = ctxs,
+		},
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+		.port_num = 1,
+	};
+	struct ib_qp *qp = ib_create_qp(c->s.pd, &attr);
+	u32 most;
+
+	if (kt_bad(c, IS_ERR(qp), "ib_create_qp: %ld", PTR_ERR(qp)))
+		return -EIO;
+	most = qp->max_write_sge;
+	ib_destroy_qp(qp);
+	return kt_bad(c, attr.cap.max_send_sge != want || most != want,
+		      "%u elements, in a Write of the rw API %u, and not %u",
+		      attr.cap.max_send_sge, most, want);
+}
+
+static int sges_of_rw(struct kt_conn *c)
+{
+	return sges_of(c, 0, 1) ?: sges_of(c, 2, c->s.dev->attrs.max_send_sge);
+}
+
 const struct kt_case iwt_kt_data[] = {
 	{ "SEND: sizes, many elements, both directions", sends },
 	{ "inline data are copied before the verb returns", sends_inline },
@@ -313,5 +350,6 @@ const struct kt_case iwt_kt_data[] = {
 	{ "READ and READ_WITH_INV, to any memory and to a registration", reads },
 	{ "a fenced SEND waits for the READ before it", fences },
 	{ "only signalled requests complete, in order of submission", order },
+	{ "Writes of the rw API have as many elements as the device allows", sges_of_rw },
 	{}
 };

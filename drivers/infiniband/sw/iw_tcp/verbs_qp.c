@@ -101,12 +101,24 @@ static gfp_t gfp_of(const struct iwt_qp *qp)
 	return qp->user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
 }
 
+/*
+ * Return: number of elements that a work request may have. RDMA core's rw API cuts a transfer
+ * into Writes of as many elements as the queue pair reports (ib_qp.max_write_sge), so a queue
+ * pair of this API (max_rdma_ctxs) reports the maximum. Other consumers would not use the memory.
+ */
+static u32 sq_sges(const struct iwt_qp *qp, const struct ib_qp_cap *cap)
+{
+	if (!qp->user && cap->max_rdma_ctxs)
+		return IWT_MAX_SGE;
+	return max_t(u32, cap->max_send_sge, 1);
+}
+
 static int make_sq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
 		   struct ib_ucontext *uc, u64 *offset)
 {
 	const struct ib_qp_cap *cap = &attr->cap;
 	u32 n = roundup_pow_of_two(max_t(u32, cap->max_send_wr, 1));
-	u32 sge = max_t(u32, cap->max_send_sge, 1);
+	u32 sge = sq_sges(qp, cap);
 	u32 stride = iwt_sq_stride(sge, cap->max_inline_data, qp->user);
 	void *mem;
 
