@@ -208,43 +208,18 @@ static bool put_fpdu(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 	return false;
 }
 
-/*
- * Frame up to @n FPDUs of the same size as @p; their payload is in the current piece of the
- * source. Return: number of framed FPDUs.
- */
-static u32 put_known(struct iwt_stream *st, struct iwt_txplan *p, u8 *to, u32 n)
+/* Frame an FPDU at @to, whose payload is in the current piece of the source. */
+static __always_inline void put_known(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
-	const u8 *from = tx->src;
-	u32 i, len;
 
-	for (i = 0; i < n && iwt_txseg_again(&tx->msg, p); i++) {
-		put_head(to, p);
-		iwt_copy(to + p->head_len, from, p->payload);
-		put_trailer(to, p->size, p->pad, tx->crc);
-		from += p->payload;
-		to += p->size;
-	}
-	len = i * p->payload;
-	tx->src += len;
-	tx->src_len -= len;
-	tx->pos.off += len;
-	return i;
-}
-
-/*
- * As put_known(), but if the payload is not in the current piece of the source, or if FPDUs are
- * traced, the function frames at most one FPDU.
- */
-static u32 put_several(struct iwt_stream *st, struct iwt_txplan *p, u8 *to, u32 n)
-	__must_hold(&st->lock)
-{
-	u32 known = p->payload ? min(n, st->tx.src_len / p->payload) : 0;
-
-	if (known && !trace_iwt_fpdu_tx_enabled())
-		return put_known(st, p, to, known);
-	return iwt_txseg_again(&st->tx.msg, p) && put_fpdu(st, p, to);
+	put_head(to, p);
+	iwt_copy(to + p->head_len, tx->src, p->payload);
+	put_trailer(to, p->size, p->pad, tx->crc);
+	tx->src += p->payload;
+	tx->src_len -= p->payload;
+	tx->pos.off += p->payload;
 }
 
 /*
@@ -257,13 +232,15 @@ static u32 put_more(struct iwt_stream *st, struct iwt_txplan *p, u8 *to)
 {
 	struct iwt_tx *tx = &st->tx;
 	u32 room = min(iwt_txbuf_room(tx->buf), IWT_TX_BATCH - tx->bytes);
-	u32 fit = room / p->size, done = 1, n;
+	u32 fit = room / p->size, done = 1;
 
-	while (done < fit) {
-		n = put_several(st, p, to + done * p->size, fit - done);
-		if (!n)
+	while (done < fit && iwt_txseg_again(&tx->msg, p)) {
+		to += p->size;
+		if (likely(tx->src_len >= p->payload && !trace_iwt_fpdu_tx_enabled()))
+			put_known(st, p, to);
+		else if (!put_fpdu(st, p, to))
 			break;
-		done += n;
+		done++;
 	}
 	tx->fpdus += done - 1;
 	tx->segs += done - 1;
