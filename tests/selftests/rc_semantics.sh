@@ -23,6 +23,15 @@ before=$(counter $DEV_B rx_wait_recv)
 group wait
 check "messages that wait are counted" [ "$(counter $DEV_B rx_wait_recv)" -gt "$before" ]
 group receives
+if has_feature POLLING; then
+	# a worker that polls the send queue would not make a doorbell for a receive unnecessary
+	before=$(counter $DEV_B sqpoll) rang=$(counter $DEV_B doorbell)
+	group rings
+	check "receives need doorbells" [ "$(counter $DEV_B doorbell)" -gt "$rang" ]
+	check "doorbells for receives start no worker" [ "$(counter $DEV_B sqpoll)" = "$before" ]
+else
+	skip "doorbells for receives" "the driver was built without POLLING"
+fi
 # a provider that does not know the doorbell of a shared receive queue
 group wait "older provider" env LD_PRELOAD="$IWT_BIN/skew.so" IWT_SKEW=features IWT_SKEW_FEATURES=7
 

@@ -115,6 +115,7 @@ void test_wrong(void);
 void test_leave(void);
 void test_reset(void);
 void test_receives(void);
+void test_rings(void);
 void test_limits(void);
 void test_errors(void);
 void test_confirm(void);

@@ -188,6 +188,37 @@ void test_receives(void)
 	several_wait();
 }
 
+/*
+ * Many Sends wait, and the peer posts one receive after the other, without a pause and without
+ * polling. So each receive needs a doorbell. The peer posts no request.
+ */
+void test_rings(void)
+{
+	int round, i, good = 0;
+	struct ibv_wc wc;
+	struct end x, y;
+
+	make_both(&x, &y);
+	for (round = 0; round < 5; round++) {
+		for (i = 0; i < DEPTH; i++)
+			if (post_op(&x, IBV_WR_SEND, i, &y))
+				die("post");
+		if (!quiet(&x, 100))
+			break;
+		for (i = 0; i < DEPTH; i++)
+			if (post_recv(&y, i))
+				die("post_recv");
+		for (i = 0; i < DEPTH; i++) {
+			reap(x.cq, &wc, 1);
+			good += wc.status == IBV_WC_SUCCESS;
+			reap(y.cq, &wc, 1);
+			good += wc.status == IBV_WC_SUCCESS;
+		}
+	}
+	report(good == 10 * DEPTH, "many receives are posted one by one, and all Sends complete");
+	drop_both(&x, &y);
+}
+
 static void limit(const char *what, uint8_t timer, uint8_t retry, unsigned int least_ms)
 {
 	struct how sender = usual, receiver = usual;

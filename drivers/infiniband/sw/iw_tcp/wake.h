@@ -40,7 +40,8 @@ struct iwt_qp;
  *	stream
  * @habit: streak of doorbells in quick succession, after which the worker starts; no lock guards
  *	this field and the fields below, so they may be inexact
- * @rx_pos: value of iwt_rx.pos at the last doorbell
+ * @prod: producer index of the send queue at the last doorbell
+ * @rx_pos: value of iwt_rx.pos at the last doorbell for a request
  * @poster: processor of the doorbell that started the worker
  * @cpu: processor for the worker, nr_cpu_ids if no processor is known
  */
@@ -48,6 +49,7 @@ struct iwt_sqpoll {
 	struct work_struct work;
 	bool on;
 	struct iwt_habit habit;
+	u32 prod;
 	u32 rx_pos;
 	u32 poster;
 	u32 cpu;

@@ -35,6 +35,8 @@
  *   call, since the engines finish a request before the process posts the next request. A worker
  *   polls for this process if a processor is idle (3). If no processor is idle, or if the process
  *   posts to many queue pairs, the process has to flush (4).
+ * - A doorbell for a receive, without a new request, has no effect on any of the ways: none of
+ *   them would make this doorbell unnecessary.
  * - If a process waits for a message of the peer after each request, and waits by polling, a
  *   worker polls for this process, too: otherwise the time of the system call would add to the
  *   latency. If a process sleeps between posts, a worker gains nothing.
@@ -79,6 +81,19 @@ static bool is_ahead(const struct iwt_sq *sq)
 	       iwt_cq_untaken(sq->cq);
 }
 
+/*
+ * Has the process posted a request since the last doorbell? If not, it rings for a receive
+ * (rx_wait.c). As in posts_without_waiting(), the result may be wrong.
+ */
+static bool has_posted(struct iwt_qp *qp)
+{
+	u32 prod = iwt_ring_prod(&qp->stream.sq.ring);
+	bool posted = prod != READ_ONCE(qp->sqpoll.prod);
+
+	WRITE_ONCE(qp->sqpoll.prod, prod);
+	return posted;
+}
+
 /* Does the process poll for completions? Then neither completion queue is armed for an event. */
 static bool polls(const struct iwt_qp *qp)
 {
@@ -95,10 +110,12 @@ static bool polls(const struct iwt_qp *qp)
  */
 void iwt_doorbell(struct iwt_qp *qp)
 {
-	bool ahead = is_ahead(&qp->stream.sq), on;
+	bool posted = has_posted(qp), ahead = is_ahead(&qp->stream.sq), on;
 	u64 before = ktime_get_ns(), now;
 
 	iwt_qp_run_sync(qp);
+	if (!posted)
+		return;
 	on = posts_without_waiting(qp, ahead);
 	iwt_reply_spin_rang(&qp->stream, !on);
 	now = ktime_get_ns();
