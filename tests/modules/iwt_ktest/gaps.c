@@ -332,9 +332,48 @@ static int too_many(struct kt_conn *c)
 	return err;
 }
 
+/*
+ * Maps two elements, the second of which begins at @second, in a region whose elements must end
+ * and begin at borders of pages, or follow each other. Checks that @want elements are mapped.
+ */
+static int map_two(struct gaps *g, struct ib_mr *mr, u32 first, u8 *second, int want)
+{
+	struct kt_end *e = g->e;
+	int got;
+
+	sg_init_table(g->sg, 2);
+	sg_set_buf(&g->sg[0], g->mem[0], first);
+	sg_set_buf(&g->sg[1], second, 100);
+	if (kt_bad(e->conn, ib_dma_map_sg(e->dev, g->sg, 2, DMA_BIDIRECTIONAL) != 2, "no memory"))
+		return -EIO;
+	got = ib_map_mr_sg(mr, g->sg, 2, NULL, PAGE_SIZE);
+	ib_dma_unmap_sg(e->dev, g->sg, 2, DMA_BIDIRECTIONAL);
+	return kt_bad(e->conn, got != want || mr->length != first + (want - 1) * 100,
+		      "%u bytes, and then 100 from %lu on: %d elements, %llu octets",
+		      first, offset_in_page(second), got, mr->length);
+}
+
+static int no_gaps(struct kt_conn *c)
+{
+	struct ib_mr *mr = ib_alloc_mr(c->s.pd, IB_MR_TYPE_MEM_REG, 4);
+	struct gaps *g = make_gaps(&c->s);
+	int err = g && !IS_ERR(mr) ? 0 : -EIO;
+
+	err = err ?: map_two(g, mr, PAGE_SIZE, g->mem[1], 2) ?:
+	      map_two(g, mr, PAGE_SIZE, g->mem[1] + 8, 1) ?:
+	      map_two(g, mr, PAGE_SIZE - 8, g->mem[1], 1) ?:
+	      map_two(g, mr, 200, g->mem[0] + 200, 2);
+	if (g)
+		free_gaps(g);
+	if (!IS_ERR(mr))
+		ib_dereg_mr(mr);
+	return err;
+}
+
 const struct kt_case iwt_kt_gaps[] = {
 	{ "pieces that begin and end anywhere", any_pieces },
 	{ "more pieces than the region can hold", too_many },
 	{ "as many pages as the device allows", most_pages },
+	{ "a region of pages ends at a gap between elements", no_gaps },
 	{}
 };

@@ -42,35 +42,24 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-static int add_page(struct ib_mr *ibmr, u64 addr)
+/*
+ * May an element that begins at @at follow an element that ends at @end? With %IB_MR_TYPE_SG_GAPS
+ * every element may; otherwise only if both addresses are borders of pages, or are the same.
+ */
+static bool may_follow(const struct iwt_mr *mr, u64 end, u64 at)
 {
-	struct iwt_mr *mr = to_iwt_mr(ibmr);
-
-	return iwt_extents_add(&mr->next, ib_virt_dma_to_ptr(addr),
-			       ibmr->page_size);
-}
-
-static int fast_map_pages(struct iwt_mr *mr, struct scatterlist *sg, int nents,
-			  unsigned int *sg_offset)
-{
-	int n = ib_sg_to_pages(&mr->ibmr, sg, nents, sg_offset, add_page);
-
-	if (n > 0 &&
-	    !iwt_extents_trim(&mr->next,
-			      mr->ibmr.iova & (mr->ibmr.page_size - 1),
-			      mr->ibmr.length))
-		return -EINVAL;
-	return n;
+	return mr->gaps || at == end || !((at | end) & (mr->ibmr.page_size - 1));
 }
 
 /*
- * As ib_sg_to_pages(), but for pieces of any size: map as many elements of @sgl as mr->next has
- * extents for. Return: number of mapped elements, or -EINVAL.
+ * Map as many elements of @sgl as mr->next has extents for, up to an element that may not follow
+ * the element before it. ib_sg_to_pages() would add each page by a callback. Return: number of
+ * mapped elements, or -EINVAL.
  */
-static int map_pieces(struct iwt_mr *mr, struct scatterlist *sgl, int nents,
-		      unsigned int *sg_offset)
+static int map_elements(struct iwt_mr *mr, struct scatterlist *sgl, int nents,
+			unsigned int *sg_offset)
 {
-	u64 skip = sg_offset ? *sg_offset : 0, len = 0;
+	u64 skip = sg_offset ? *sg_offset : 0, len = 0, end = 0;
 	struct scatterlist *sg;
 	int i;
 
@@ -78,12 +67,13 @@ static int map_pieces(struct iwt_mr *mr, struct scatterlist *sgl, int nents,
 		return -EINVAL;
 	mr->ibmr.iova = sg_dma_address(sgl) + skip;
 	for_each_sg(sgl, sg, nents, i) {
-		u64 n = sg_dma_len(sg) - skip;
+		u64 at = sg_dma_address(sg) + skip, n = sg_dma_len(sg) - skip;
 
-		if (n && iwt_extents_add(&mr->next,
-					 ib_virt_dma_to_ptr(sg_dma_address(sg) +
-							    skip), n))
+		if (i && !may_follow(mr, end, at))
 			break;
+		if (n && iwt_extents_add(&mr->next, ib_virt_dma_to_ptr(at), n))
+			break;
+		end = at + n;
 		len += n;
 		skip = 0;
 	}
@@ -98,13 +88,12 @@ static int map_pieces(struct iwt_mr *mr, struct scatterlist *sgl, int nents,
  * @mr: region of kind IWT_MR_FAST
  * @sg: list of kernel memory
  * @nents: number of elements of @sg
- * @sg_offset: number of bytes to skip in the first element; set to 0 or, if only a part of an
- *	element was mapped, to the number of bytes of this part. May be NULL
+ * @sg_offset: number of bytes to skip in the first element; set to 0. May be NULL
  *
  * The registered memory does not change before REG_MR: peers may still use the old STag. Any
  * context.
  *
- * Return: number of elements that were mapped completely, or -errno.
+ * Return: number of elements that were mapped, or -errno.
  */
 int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 		  unsigned int *sg_offset)
@@ -113,8 +102,7 @@ int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 
 	mr->next.n = 0;
 	mr->next_ready = false;
-	n = mr->gaps ? map_pieces(mr, sg, nents, sg_offset) :
-		       fast_map_pages(mr, sg, nents, sg_offset);
+	n = map_elements(mr, sg, nents, sg_offset);
 	mr->next_ready = n > 0;
 	return n;
 }
