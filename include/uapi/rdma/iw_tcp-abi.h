@@ -66,7 +66,7 @@ enum iwt_ring_flags {
 	 * that has set a bit MUST call IWT_METHOD_CQ_POLL when it finds the
 	 * completion queue empty, and SHOULD call this method after many posts.
 	 * The kernel then clears the bits, and executes the posted requests of
-	 * each queue pair whose bit was set.
+	 * each queue pair that had a set bit.
 	 */
 	IWT_RING_DEFERRED	= 1 << 2,
 	/*
@@ -185,7 +185,7 @@ struct iwt_atomic_body {
 
 /*
  * Body of a request to bind a memory window, behind the header. The window will cover @length
- * bytes of the region whose key is @lkey, from the address @addr on. The region must have the
+ * bytes of the region with the key @lkey, from the address @addr on. The region must have the
  * right IB_UVERBS_ACCESS_MW_BIND. A @length of 0 unbinds a window of type 1, and then the kernel
  * ignores @lkey.
  */

@@ -33,7 +33,7 @@ enum iwt_raw_qp_flags {
 	IWT_RAW_QP_TX_MESSAGE	= 1 << 3, /* a message is being sent */
 	IWT_RAW_QP_RX_OPEN	= 1 << 4, /* a Send is being received */
 	IWT_RAW_QP_RX_EOF	= 1 << 5, /* the peer has sent FIN */
-	IWT_RAW_QP_CONFIRMS	= 1 << 6, /* Sends and Writes complete when they are placed */
+	IWT_RAW_QP_CONFIRMS	= 1 << 6, /* the peer has to confirm Sends and Writes */
 	IWT_RAW_QP_WAIT_RECV	= 1 << 7, /* a message of the peer waits for a receive */
 };
 

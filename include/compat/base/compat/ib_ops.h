@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The operations of struct ib_device_ops whose prototypes depend on the kernel:
- * create_cq, resize_user_cq, reg_user_mr, reg_user_mr_dmabuf, counter_bind_qp
- * and counter_unbind_qp; and the operations that older kernels lack:
- * counter_init, query_port_speed, fill_res_srq_entry and
- * fill_res_srq_entry_raw. This file is for the newest kernel. For an older
- * kernel, headers of the same name in other directories (Kbuild.include)
- * define wrapper functions, and leave out the operations that the kernel lacks.
+ * Operations of struct ib_device_ops that differ between kernels. The prototypes of create_cq,
+ * resize_user_cq, reg_user_mr, reg_user_mr_dmabuf, counter_bind_qp and counter_unbind_qp depend
+ * on the kernel. Older kernels lack counter_init, query_port_speed, fill_res_srq_entry and
+ * fill_res_srq_entry_raw. This file is for the newest kernel. For an older kernel, headers of the
+ * same name in other directories (Kbuild.include) define wrapper functions, and leave out the
+ * operations that the kernel lacks.
  */
 #ifndef COMPAT_IB_OPS_H
 #define COMPAT_IB_OPS_H

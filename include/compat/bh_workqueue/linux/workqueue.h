@@ -6,8 +6,7 @@
 
 /*
  * This kernel has no bottom half workqueues, and so lacks system_bh_wq: work items run in threads
- * instead of softirqs. A thread has normal priority, like the processes whose requests it
- * executes.
+ * instead of softirqs. These threads have normal priority, like most processes.
  */
 #define system_bh_wq	system_percpu_wq
 
