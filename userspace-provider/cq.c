@@ -131,9 +131,8 @@ void iwt_cq_unlock(struct iwt_cq *cq)
 }
 
 /*
- * Sets *prod to the end of the available completions, which begin at @cons. Returns 0, or EIO
- * if a completion was lost because the queue was full, and @cons is after the last completion
- * that was not lost.
+ * Sets *prod to the end of the available completions, which begin at @cons. Returns EIO if a
+ * completion was lost because the queue was full, and no other completion is available; else 0.
  * The caller holds the CQ lock.
  */
 int iwt_cq_available(struct iwt_cq *cq, uint32_t cons, uint32_t *prod)
@@ -220,7 +219,7 @@ void iwt_cq_remind(struct iwt_cq *cq)
 		iwt_cq_arm(cq, IWT_CQ_ARM_AT_ONCE);
 }
 
-/* Makes the kernel execute the posted requests of the queue pairs whose bits are set. */
+/* Makes the kernel execute the posted requests of all queue pairs with a set bit. */
 static void iwt_cq_call(struct iwt_cq *cq)
 {
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_POLL, 1);

@@ -76,7 +76,7 @@ struct iwt_qp {
 
 	/* current request, or NULL; valid from wr_start to wr_complete or wr_abort */
 	struct iwt_send_wqe *wqe;
-	/* errno value that wr_complete returns, or 0; valid when wqe is */
+	/* errno value that wr_complete returns, or 0; valid from wr_start to wr_complete */
 	int wr_err;
 };
 

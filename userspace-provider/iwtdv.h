@@ -76,8 +76,8 @@ struct iwtdv_request {
 };
 
 /*
- * Manual pages in section 3 describe the functions. Those that return int return 0 or an errno
- * value.
+ * Manual pages in section 3 describe the functions. Each function of type int returns 0 or an
+ * errno value.
  */
 
 /* Is this a device of iw_tcp? */

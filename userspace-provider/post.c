@@ -79,11 +79,10 @@ int iwt_qp_doorbell(struct iwt_qp *qp)
 }
 
 /*
- * Performs the action @news after a post to the send queue: rings the doorbell if @news is
- * IWT_NEWS_RING. If @news is IWT_NEWS_QUIET, the kernel polls the ring, or relies on this process
- * to flush its posts. In case the kernel relies on the process, this function records the post in
- * the completion queues of the queue pair, and iwt_cq_flush() flushes later if IWT_RING_DEFERRED
- * is set. The caller does not hold the lock of the queue. Returns 0 or an errno value.
+ * Performs the action @news after a post to the send queue. IWT_NEWS_RING: rings the doorbell.
+ * IWT_NEWS_QUIET: records the post in the completion queues of the queue pair, because the kernel
+ * may rely on this process to flush its posts. If so (IWT_RING_DEFERRED), iwt_cq_flush() flushes
+ * the post later. The caller does not hold the lock of the queue. Returns 0 or an errno value.
  */
 int iwt_sq_tell(struct iwt_qp *qp, enum iwt_news news)
 {

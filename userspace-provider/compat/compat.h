@@ -47,10 +47,10 @@ compat_create_cq_ex(struct ibv_context *context,
 
 #ifndef IWT_HAS_REG_DMABUF_DRIVER
 /*
- * Declare the library's own function with a last argument, which the header of the library lacks.
- * Libraries whose function has this argument, and libraries whose function does not have it, have
- * the same version of private symbols. So the library that loads the provider may read the
- * argument; a library without the argument ignores it.
+ * Declare the library's own function with a last argument, which the header of this library
+ * lacks. In newer libraries the function has this argument, but their private symbols have the
+ * same version. So a newer library may load the provider, and read the argument; an older library
+ * ignores the argument.
  */
 int compat_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 			 uint64_t iova, int fd, int access,
