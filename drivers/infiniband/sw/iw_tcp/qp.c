@@ -114,8 +114,8 @@ static void send_term(struct iwt_qp *qp, u32 err)
  * IWT_RING_NEED_WAKEUP before it reads the rings: either this step sees a later post, or the
  * poster rings the doorbell, which runs the next step.
  *
- * Return: true when requests are left and the caller has to start the next step; false when no
- * request is left, or when the queue pair is being destroyed.
+ * Return: true when some requests are not completed yet: the caller has to start the next step;
+ * false when all requests are completed, or when the queue pair is being destroyed.
  */
 bool iwt_qp_flush_step(struct iwt_qp *qp)
 {
@@ -136,7 +136,7 @@ bool iwt_qp_flush_step(struct iwt_qp *qp)
 
 /**
  * iwt_qp_flush_later() - queue a work item that runs the next step of a flush
- * @qp: queue pair; if it still sends, the work item runs the engines instead
+ * @qp: queue pair; if the queue pair still sends, the work item runs the engines instead
  *
  * Any context, any lock may be held.
  */
@@ -229,9 +229,9 @@ static void look_last_recv(struct iwt_qp *qp, enum iwt_qp_state was)
  * 3. The flush begins before events are reported to the consumer. IB_EVENT_QP_LAST_WQE_REACHED
  *    promises that the queue pair has completed all receives that it has taken from the shared
  *    receive queue, and IB_EVENT_SQ_DRAINED that all requests of the send queue are done.
- * 4. The connection manager is requested last to close or to reset the connection. The connection
- *    manager only queues work, and handles several requests in the order that ep_take_bits() in
- *    cm_work.c defines.
+ * 4. The last action requests that the connection manager closes or resets the connection. The
+ *    connection manager only queues work. If there are several requests, ep_take_bits() in
+ *    cm_work.c defines in which order they are handled.
  *
  * Any context in which the lock of the stream may be held: never sleeps.
  *

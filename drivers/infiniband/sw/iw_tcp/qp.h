@@ -36,8 +36,9 @@
  *                                                     an skb, irqs off, innermost
  *
  * Order: { socket | cqpoll->lock }, stream->lock, then one of { srq.rq.lock | mr->lock |
- * cq->lock | zc->lock }. sq->lock and rq->lock are taken alone. A modification of a shared
- * receive queue holds srq->change, a mutex, outside srq.rq.lock. Only qp.c writes qp->state.
+ * cq->lock | zc->lock }; windows_lock is taken inside mr->lock. sq->lock and rq->lock are taken
+ * alone. A modification of a shared receive queue holds srq->change, a mutex, outside
+ * srq.rq.lock. Only qp.c writes qp->state.
  */
 #ifndef IWT_QP_H
 #define IWT_QP_H
@@ -96,7 +97,7 @@ struct iwt_qp_llp_ops {
  *	fields below that change, and for which no other lock is given
  * @user: the rings are shared with userspace
  * @rights_stated: the consumer has set the rights; otherwise the default rights apply
- * @tell_drained: when the consumer requested SQD, it also requested IB_EVENT_SQ_DRAINED
+ * @tell_drained: together with the state SQD, the consumer has requested IB_EVENT_SQ_DRAINED
  * @segs: TCP's counts of segments when the driver last added them to its counters
  * @llp: callbacks to the connection manager while a connection is attached
  * @llp_ctx: argument of the callbacks
@@ -110,11 +111,13 @@ struct iwt_qp_llp_ops {
  * @destroyed: the consumer is destroying the queue pair: IB_EVENT_QP_LAST_WQE_REACHED is not
  *	reported
  * @ending: the queue pair is being destroyed: no step of a flush is queued any more
- * @flush_work: runs the engines or a step of a flush: for a poster whose context allows neither,
- *	for the next step of a flush, or when TCP has released memory of work requests
+ * @flush_work: runs the engines or a step of a flush; queued by a poster if the context of the
+ *	poster allows neither, by a step of a flush for the next step, and when TCP has released
+ *	memory of work requests
  * @async: asynchronous events of the queue pair
  * @idle_state: state that verbs show while @state is IDLE: INIT or RTR, as the consumer last
- *	requested; with @direct also RTS, and verbs show this state in RTS, HALF and GONE, too
+ *	requested. With @direct the consumer can also request RTS, and verbs also show @idle_state
+ *	while @state is RTS, HALF or GONE
  * @modifying: held while a consumer modifies the queue pair
  * @direct: direct connection of the queue pair (cm_direct.c), or NULL; changes only while
  *	@modifying is held

@@ -16,11 +16,11 @@
 #include "wake_rt.h"
 
 /**
- * iwt_qp_loss() - find out which event the end of the connection is for a queue pair
+ * iwt_qp_loss() - select the event that reports the end of the connection to the queue pair
  * @qp: queue pair; the lock of its stream is held
  *
- * Any context. On a direct connection, the first request that waits gets the status that shows
- * the end.
+ * Any context. On a direct connection, the first request that has not finished will complete with
+ * a status that shows the end of the connection.
  *
  * Return: the event.
  */

@@ -154,7 +154,8 @@ static int modify_locked(struct iwt_qp *qp, const struct iwt_qp_change *c)
  *
  * If this function returns an error, neither state nor rights have changed. A reset unbinds the
  * memory windows of the stream. If the state is ERROR afterwards, all requests that were posted
- * before the call are flushed, except those to whose memory TCP still refers. May sleep.
+ * before the call are flushed. Only a request with memory that TCP still refers to is flushed
+ * later. May sleep.
  *
  * Return: 0; -EINVAL for a transition that is not allowed, for a wrong @c->from, or if
  * IB_QP_EN_SQD_ASYNC_NOTIFY is set without SQD; -EBUSY for a reset while the connection exists or

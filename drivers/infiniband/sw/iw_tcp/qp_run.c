@@ -3,16 +3,16 @@
  * Run the engines of a queue pair, or flush if the queue pair sends nothing any more.
  *
  * Doorbells, pollers and posts of kernel consumers call these functions. While the queue pair
- * sends, these functions run the engines. Afterwards they complete posted requests with an
- * error, in the context of the caller if this context allows it.
+ * sends, these functions run the engines. Afterwards these functions complete posted requests
+ * with an error: in the context of the caller, if that is allowed there, else in a work item.
  */
 #include "qp_priv.h"
 
 #include <linux/sched.h>
 
 /*
- * Run one step of a flush, if the queue pair sends nothing any more. Return: true when requests
- * are left and the caller has to start the next step.
+ * Run one step of a flush, if the queue pair sends nothing any more. Return: true when some
+ * requests are not completed yet: the caller has to start the next step.
  */
 static bool flush_posted(struct iwt_qp *qp)
 {

@@ -155,9 +155,8 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
  * iwt_qp_detach() - detach a connection that has ended, before its socket is released
  * @qp: queue pair with a connection
  *
- * No callback of the queue pair runs afterwards. Outstanding requests are flushed, except
- * requests to whose memory TCP still refers: these are flushed when TCP has released the memory.
- * May sleep.
+ * No callback of the queue pair runs afterwards. Outstanding requests are flushed. A request with
+ * memory that TCP still refers to is flushed later, when TCP has released the memory. May sleep.
  *
  * Return: true when the connection must be reset, not closed gracefully: the stream ends inside
  * an FPDU, or TCP still refers to memory of work requests.
@@ -231,7 +230,7 @@ void iwt_qp_end(struct iwt_qp *qp)
 }
 
 /*
- * Complete the requests that have waited until TCP releases their memory: if the device is being
+ * Complete the requests that still wait until TCP releases their memory. If the device is being
  * removed, a process that polls still waits for these completions. May sleep.
  */
 static void flush_held(struct iwt_qp *qp)

@@ -92,7 +92,7 @@ struct iwt_read_out *iwt_readq_start(struct iwt_readq *q, u32 msn)
 }
 
 /**
- * iwt_readq_oldest() - find the request whose Response must arrive next
+ * iwt_readq_oldest() - find the request of this end that the peer must answer next
  * @q: queue; the lock of the stream is held
  *
  * Responses come in the order of the requests (RFC 5040 5.5 rule 20).

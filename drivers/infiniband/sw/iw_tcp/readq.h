@@ -14,7 +14,10 @@
 
 #include "proto/atomic.h"
 
-/* STag of Reads and Writes without data that have no work request; some peers reject STag 0. */
+/*
+ * STag of the driver's own Reads and Writes, which have no work request and no data. Some peers
+ * reject STag 0.
+ */
 #define IWT_OWN_STAG	1
 
 /* A Read or atomic operation of this end. */

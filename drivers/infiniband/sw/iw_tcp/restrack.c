@@ -145,7 +145,7 @@ static void look_at_qp(struct iwt_qp *qp, struct qp_now *now)
 	spin_unlock_bh(&st->lock);
 }
 
-/* May the user who sent the netlink request see the addresses of the connection? */
+/* May the sender of the netlink request see the addresses of the connection? */
 static bool may_see_names(const struct sk_buff *msg, const struct iwt_dev *dev)
 {
 	return iwt_dev_in(dev, iwt_sock_asker_net(msg)) || iwt_sock_asker_admin(msg);

@@ -99,16 +99,16 @@ static inline void iwt_ring_set_cons(struct iwt_ring *r, u32 idx)
 }
 
 /*
- * The consumer of the ring calls this function before it stops reading the ring. The producer
- * stores prod, executes a full barrier and reads the flag. The consumer sets the flag, executes a
+ * The reader of the ring calls this function before it stops reading the ring. The producer
+ * stores prod, executes a full barrier and reads the flag. The reader sets the flag, executes a
  * full barrier and reads prod. At least one side sees the store of the other side, so no entry is
  * missed (wake_doorbell.c describes the whole protocol). Return: true if the ring has no entry at
- * the index @cons, so that the consumer may stop.
+ * the index @cons, so that the reader may stop.
  */
 static inline bool iwt_ring_sleep(struct iwt_ring *r, u32 cons)
 {
 	WRITE_ONCE(r->ctl->flags, IWT_RING_NEED_WAKEUP);
-	/* the barrier of the consumer; pairs with iwt_ring_needs_wakeup() and the provider */
+	/* the barrier of the reader; pairs with iwt_ring_needs_wakeup() and the provider */
 	smp_mb();
 	return READ_ONCE(r->ctl->prod) == cons;
 }
@@ -124,7 +124,7 @@ static inline void iwt_ring_awake(struct iwt_ring *r)
 	WRITE_ONCE(r->ctl->flags, 0);
 }
 
-/* For a kernel producer, after iwt_ring_set_prod(): must the consumer be woken? */
+/* For a kernel producer, after iwt_ring_set_prod(): must the reader of the ring be woken? */
 static inline bool iwt_ring_needs_wakeup(const struct iwt_ring *r)
 {
 	/* the barrier of the producer; pairs with iwt_ring_sleep() */

@@ -195,8 +195,8 @@ static enum iwt_fpdu_status read_fpdu(struct iwt_stream *st, struct iwt_fpdu *f,
 /*
  * Consume the FPDU at the cursor, or several FPDUs that continue the message of @f, the FPDU that
  * was consumed last. An incomplete FPDU stays in the socket, and this function sets @need to the
- * size of the FPDU in bytes, or to 1 if the size is unknown. An FPDU whose memory is absent, or
- * for which no receive is posted, also stays.
+ * size of the FPDU in bytes, or to 1 if the size is unknown. An FPDU also stays in the socket if
+ * its destination is absent, or if it has to wait for a receive.
  *
  * Return: true when at least one FPDU was consumed.
  */

@@ -2,12 +2,12 @@
 /*
  * Looking ahead while a message waits for a receive.
  *
- * The messages behind this message wait, too. But a consumer may post the receive only after one
- * of its own requests has completed, and the Response that confirms the request may be behind the
- * message that waits: then both ends would wait for ever. So the engine looks for Responses
- * behind the message that waits, and notes which requests these Responses confirm. The engine
- * does everything else, such as placing the data of a Response, only when it receives the
- * messages.
+ * If a message waits for a receive, all messages behind it wait, too. But a consumer may post the
+ * receive only after one of the consumer's own requests has completed, and the Response that
+ * confirms this request may be behind the message that waits. Then both ends would wait for ever.
+ * So the engine looks for Responses behind the message that waits, and notes which requests these
+ * Responses confirm. The engine does everything else, such as placing the data of a Response,
+ * only when it receives the messages.
  */
 #include "rx_priv.h"
 
@@ -89,8 +89,9 @@ static bool look_at_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32
  * iwt_rx_look_ahead() - look for confirmations behind the message that waits for a receive
  * @st: stream that waits for a receive; its lock is held
  *
- * The engine looks at each FPDU once, even if several messages wait one after the other.
- * Completes the confirmed requests. If bytes are left, this function queues another run.
+ * The engine looks at each FPDU once, even if several messages wait one after the other. This
+ * function completes the confirmed requests. If the budget is used up, this function queues
+ * another run.
  */
 void iwt_rx_look_ahead(struct iwt_stream *st)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fast path for long messages: segments whose headers differ from the headers of the previous
- * segment only in the tagged offset (TO) or the message offset (MO). The engine checks such
- * segments together, and then places one after the other.
+ * Fast path for long messages: consecutive segments with the same headers, except for the tagged
+ * offset (TO) or the message offset (MO). The engine checks such segments together, and then
+ * places one after the other.
  */
 #include "rx_priv.h"
 
@@ -176,13 +176,13 @@ static void note_placed(struct iwt_stream *st, const struct iwt_fpdu *f, u32 len
  * @at: position of the next FPDU; not moved
  * @max: maximum number of bytes of the stream to consume from @at on
  *
- * The results of the checks of @f are also valid for these segments, except bounds and CRC. The
+ * All checks of @f are also valid for these segments, except the checks of bounds and CRC. This
  * function computes how many segments fit in the destination before it examines any header.
  * Otherwise a peer could send many segments that do not fit: this function would examine all
  * their headers again for each segment that the slower path consumes.
  *
  * Return: number of consumed FPDUs. If 0, @f and the state of the stream are unchanged, and the
- * caller has to examine the next FPDU. Some bytes of its payload may have been placed.
+ * caller has to examine the next FPDU; some payload of that FPDU may already be placed.
  */
 u32 iwt_rx_alike(struct iwt_stream *st, struct iwt_fpdu *f, const struct iwt_cursor *at, u32 max)
 {

@@ -96,7 +96,8 @@ static void begin_wait(struct iwt_stream *st)
 
 /**
  * iwt_rx_next_recv() - take the next receive; if no receive is posted, begin a wait
- * @st: stream of a direct connection whose messages wait (rx.rnr_ms is not 0); its lock is held
+ * @st: stream of a direct connection on which messages may wait for a receive (rx.rnr_ms is not
+ *	0); the lock of the stream is held
  * @wqe: receives the private copy
  *
  * Never sleeps. If no receive is posted, this function sets st->rx.wait_recv, and arranges that a
@@ -129,8 +130,8 @@ int iwt_rx_next_recv(struct iwt_stream *st, struct iwt_rwqe *wqe)
 }
 
 /*
- * May a message take a receive now? If not, the next poster rings the doorbell of the queue pair,
- * or srq.c wakes @st.
+ * May a message take a receive now? If not, the next poster of a receive rings the doorbell of
+ * the queue pair; with a shared receive queue, srq.c wakes @st.
  */
 static bool has_recv(const struct iwt_stream *st)
 {

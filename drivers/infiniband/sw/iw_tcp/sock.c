@@ -365,7 +365,7 @@ err_drop:
  * to check for data. Process context, may sleep, but does not wait for a connection.
  *
  * Return: 0; -EAGAIN if no connection is ready; -ECONNABORTED if another subsystem uses the
- * sk_user_data of the new socket, whose connection is reset then; or another -errno.
+ * sk_user_data of the new socket: then the new connection is reset; or another -errno.
  */
 int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
 		    void *ctx, struct iwt_sock **out)
@@ -489,7 +489,7 @@ void iwt_sock_unhook(struct iwt_sock *s)
 
 /**
  * iwt_sock_free_later() - free the struct iwt_sock after an RCU grace period
- * @s: object whose callbacks are not installed (any more)
+ * @s: object; its callbacks were never installed, or are not installed any more
  *
  * Any context.
  */

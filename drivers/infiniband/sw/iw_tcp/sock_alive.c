@@ -10,7 +10,7 @@
 
 /*
  * Number of unanswered keepalive probes after which TCP gives up. TCP sends the first probe after
- * the time keepidle, and all probes together take as long again.
+ * the time keepidle, and gives up when about the same time has passed since the first probe.
  */
 #define IWT_SOCK_PROBES		4
 /* Milliseconds without a segment from the peer after which iwt_sock_unanswered() is true. */
@@ -74,7 +74,7 @@ void iwt_sock_ask(struct sock *sk)
 
 /**
  * iwt_sock_ask_early() - probe the peer each second until iwt_sock_set_timeouts()
- * @s: connected socket whose peer has to answer the Request
+ * @s: connected socket on which the peer has to answer the Request
  *
  * A peer that refuses the Request may reset the connection, and TCP does not repeat a RST that is
  * lost. But the peer's TCP answers a probe of an unknown connection with another RST. If a system

@@ -9,8 +9,8 @@
  * process accepts, and when a connection of a process begins.
  *
  * This file also determines the rights of the requester of a netlink answer, for example of ss(8)
- * or rdma(8). The requester is the task that opened the netlink socket. If another task uses the
- * socket, because it has received the descriptor, this task needs the right, too.
+ * or rdma(8). The requester is the task that opened the netlink socket. If this task has passed
+ * the descriptor to another task, the other task needs the right, too.
  */
 #include <linux/capability.h>
 #include <linux/cgroup.h>
@@ -72,7 +72,7 @@ bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner)
 
 /**
  * iwt_sock_set_owner() - set the owner of a connection that a process accepts
- * @s: socket of this module that has sent nothing, and whose received data have all been read
+ * @s: socket of this module that has sent nothing; all received data have been read
  * @owner: new owner
  *
  * Process context, may sleep.

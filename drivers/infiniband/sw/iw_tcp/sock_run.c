@@ -45,9 +45,9 @@ static void run(struct iwt_sock *s)
 }
 
 /*
- * The workqueue whose work items run the engines: a bottom half workqueue or, if needs_queue(), a
- * workqueue with ordinary threads. With PREEMPT_RT any thread, even a real time thread, may run
- * the work of a bottom half workqueue (wake_rt.c).
+ * The workqueue for the work items that run the engines: a bottom half workqueue or, if
+ * needs_queue(), a workqueue with ordinary threads. With PREEMPT_RT any thread, even a real time
+ * thread, may run the work of a bottom half workqueue (wake_rt.c).
  */
 static struct workqueue_struct *run_wq;
 

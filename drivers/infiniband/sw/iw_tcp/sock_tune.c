@@ -44,8 +44,8 @@
 #define NEAR_UNSENT	(128 << 10)
 
 /*
- * Maximum number of skbs whose MSG_EOR mark one call of iwt_sock_batch_done() clears. A batch of
- * short segments may have more skbs; the other skbs keep their marks.
+ * Maximum number of MSG_EOR marks that one call of iwt_sock_batch_done() clears. A batch of short
+ * segments may have more skbs; the other skbs keep their marks.
  */
 #define MARKED		4
 

@@ -296,9 +296,10 @@ static bool may_retire(const struct iwt_sq *sq, const struct iwt_sq_entry *e,
  * @qp: queue pair, for the completions
  * @max: maximum number of work requests
  *
- * A request to whose memory TCP refers does not complete until TCP has released that memory, even
- * if the connection has ended. This function frees the entries of the ring before it writes the
- * completions: a consumer that has polled a completion may post to the freed entry at once.
+ * If TCP refers to the memory of a request, the request completes only when TCP has released the
+ * memory, even if the connection has ended. This function frees the entries of the ring before it
+ * writes the completions: a consumer that has polled a completion may post to the freed entry at
+ * once.
  *
  * Return: true when @max requests were completed and another request can be completed.
  */
@@ -319,7 +320,10 @@ bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 	return end != sq->cons && may_retire(sq, iwt_sq_entry(sq, end), released);
 }
 
-/* Return: the status for the next request that a flush fails: once sq->blame, if that is set. */
+/*
+ * Return: the status for the next request that a flush fails: sq->blame, if it is set, for one
+ * request; then IB_WC_WR_FLUSH_ERR.
+ */
 static enum ib_wc_status flush_status(struct iwt_sq *sq)
 {
 	enum ib_wc_status status = sq->blame ?: IB_WC_WR_FLUSH_ERR;
@@ -334,8 +338,8 @@ static enum ib_wc_status flush_status(struct iwt_sq *sq)
  * @unsent: index of the first framed work request that TCP has not accepted completely; @sq->cons
  *	if there is no such request
  *
- * For the request @unsent and all later requests it is unknown whether their bytes are ever sent
- * (RFC 5040 5.4, 6.2.1).
+ * The bytes of the request @unsent, and of all later requests, are perhaps never sent (RFC 5040
+ * 5.4, 6.2.1).
  */
 void iwt_sq_fail(struct iwt_sq *sq, u32 unsent)
 {

@@ -68,8 +68,8 @@ struct iwt_sq_entry {
  * @confirm: a Send or Write is finished only when the peer has confirmed its message
  * @confirmed: with @confirm: the peer has confirmed the messages of all requests before this
  *	index; requests without a message need no confirmation
- * @blame: status of the first request that the next flush fails; with %IB_WC_SUCCESS, this
- *	request also gets %IB_WC_WR_FLUSH_ERR
+ * @blame: status of the first request that the next flush fails; %IB_WC_SUCCESS: the flush fails
+ *	all requests with %IB_WC_WR_FLUSH_ERR
  * @lost: a completion was lost, because @cq is full; iwt_qp_check_overrun() then ends the stream
  *
  * The lock of the stream guards @cons, @retire, @end, @sealed, @zc, @confirm, @confirmed, @blame,

@@ -27,7 +27,7 @@ void iwt_sq_begin(struct iwt_sq *sq, bool confirm)
  * @end: the index; the messages of all requests before @end are framed
  *
  * This function marks the confirmed Sends and Writes as finished. It ignores Reads and atomic
- * operations: their Responses, which finish them, have arrived before this confirmation.
+ * operations: such an operation finishes when its own Response is received.
  */
 void iwt_sq_confirm(struct iwt_sq *sq, u32 end)
 {
@@ -47,7 +47,7 @@ void iwt_sq_confirm(struct iwt_sq *sq, u32 end)
 /**
  * iwt_sq_find_send() - find a started request by the position of its message among the Sends
  * @sq: queue; the lock of the stream is held
- * @behind: index after the last request whose message has begun
+ * @behind: index after the last request of which a Send or Immediate Data may have begun
  * @back: position of the Send or Immediate Data, counted backwards from @behind: 1 is the last
  * @idx: set to the index of the request
  *

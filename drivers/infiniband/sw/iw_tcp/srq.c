@@ -25,7 +25,7 @@
 
 /* Maximum number of receives that a resize copies while interrupts are off. */
 #define MOVE_STEP	256
-/* Maximum number of streams that are woken while interrupts are off; these wake the others. */
+/* Maximum number of streams that are woken while interrupts are off; they wake the others. */
 #define WAKE_STEP	32
 /* How often @timer looks for posts of a process that does not ring the doorbell. */
 #define LOOK_NS		(4 * NSEC_PER_MSEC)
@@ -277,7 +277,7 @@ static void go_away(struct iwt_srq *srq, struct iwt_srq_waiter *w)
  * iwt_srq_next_or_wait() - take the next receive, or begin to wait for a receive
  * @srq: queue
  * @wqe: receives the private copy, with room for the longest list of the queue
- * @w: waiter of the stream, whose lock is held
+ * @w: waiter of the stream; the lock of the stream is held
  * @wait: if there is no receive, the stream waits for one
  *
  * As iwt_srq_next(). If the stream waits, @w->wake is called as soon as there is a receive for
@@ -306,7 +306,7 @@ int iwt_srq_next_or_wait(struct iwt_srq *srq, struct iwt_rwqe *wqe,
 /**
  * iwt_srq_leave() - a stream has ended, and waits for a receive no longer
  * @srq: queue
- * @w: waiter of the stream, whose lock is held
+ * @w: waiter of the stream; the lock of the stream is held
  */
 void iwt_srq_leave(struct iwt_srq *srq, struct iwt_srq_waiter *w)
 {

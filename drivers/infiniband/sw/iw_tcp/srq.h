@@ -42,8 +42,8 @@ struct iwt_srq_waiter {
  * @user: the ring is shared with a process, which posts to it without a system call
  * @failed: a process has written an invalid index or list into the ring: no stream takes a
  *	receive any more; rq.lock guards @failed and @limit
- * @rings: the process rings the doorbell if the flag of the ring is set; otherwise @timer looks
- *	for posts
+ * @rings: true: the process rings the doorbell if IWT_RING_NEED_WAKEUP is set in the ring; false:
+ *	the process does not know this doorbell, so @timer looks for posts
  * @waiting: streams that wait for a receive, in the order in which they began; rq.lock guards
  *	this list and @woken
  * @woken: number of streams that were woken and have not taken their receive
@@ -83,7 +83,7 @@ static inline struct iwt_srq *to_iwt_srq(struct ib_srq *srq)
 	return container_of(srq, struct iwt_srq, ibsrq);
 }
 
-/* Is the stream still waiting for a receive? @w: waiter of the stream, whose lock is held. */
+/* Is the stream still waiting for a receive? @w: waiter of the stream; its lock is held. */
 static inline bool iwt_srq_is_waiting(const struct iwt_srq_waiter *w)
 {
 	return READ_ONCE(w->wait) == IWT_SRQ_WAITS;

@@ -93,7 +93,7 @@ int iwt_stats_init(struct iwt_dev *dev)
 
 /**
  * iwt_stats_free() - free the counters of a device
- * @dev: device, whose counters nobody uses any more
+ * @dev: device; nobody uses its counters any more
  *
  * Process context.
  */

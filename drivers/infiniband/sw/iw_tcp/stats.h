@@ -4,7 +4,7 @@
 #define IWT_STATS_H
 
 #include <linux/cache.h>
-/* for linux/percpu.h, whose this_cpu_add() disables interrupts on some architectures */
+/* linux/percpu.h needs this: on some architectures this_cpu_add() disables interrupts */
 #include <linux/irqflags.h>
 #include <linux/percpu.h>
 #include <linux/types.h>

@@ -101,7 +101,7 @@ int iwt_causes_init(struct iwt_dev *dev)
 	return dev->causes ? 0 : -ENOMEM;
 }
 
-/* Free the counters of a device. @dev: device whose counters nobody uses any more. */
+/* Free the counters of a device. @dev: device; nobody uses its counters any more. */
 void iwt_causes_free(struct iwt_dev *dev)
 {
 	kfree(dev->causes);

@@ -5,9 +5,8 @@
  *
  * RDMA core makes the directory for each device that has the operation process_mad, and gets the
  * values by management datagrams (MADs): requests of the class of performance management
- * (InfiniBand specification, 16.1).
- * Only RDMA core makes such requests: the port does not have RDMA_CORE_CAP_IB_MAD, and so no
- * queue pair to which a peer or a process could send a request.
+ * (InfiniBand specification, 16.1). Only RDMA core makes such requests. A peer or a process can't
+ * send a request, because the port, without RDMA_CORE_CAP_IB_MAD, has no queue pair for MADs.
  */
 #include "stats_port.h"
 

@@ -4,8 +4,8 @@
  * do not access the queue pair: they use the stream's queues, socket and rights, and report
  * results by their return values.
  *
- * iwt_stream.lock guards every field that changes and whose description names no other rule. The
- * engines also hold the socket lock, so only one engine runs at a time.
+ * iwt_stream.lock guards every field that changes, unless the description of the field names
+ * another rule. The engines also hold the socket lock, so only one engine runs at a time.
  */
 #ifndef IWT_STREAM_H
 #define IWT_STREAM_H
@@ -194,8 +194,9 @@ struct iwt_rx_bad {
  * @wait_until: with @wait_recv, unless @rnr_ms is U32_MAX: end of this time, in nanoseconds
  * @ahead: number of bytes after @pos at which iwt_rx_look_ahead() has looked; U32_MAX after a bad
  *	FPDU
- * @ahead_n: number of Responses in these bytes whose requests have not finished
- * @answered: number of Responses to be received whose requests have finished already
+ * @ahead_n: number of Responses in these bytes to requests that have not finished
+ * @answered: number of Responses that are still to be received, although their requests have
+ *	already finished
  * @rnr_ms: how long a message waits for a receive, in milliseconds; U32_MAX: for ever; 0: a
  *	message without a receive ends the stream
  * @eof: the engine has reached the peer's FIN
@@ -274,8 +275,8 @@ struct iwt_recv_wait {
 
 /**
  * struct iwt_stream - an RDMAP Stream
- * @lock: guards every field below that changes and whose description names no other rule; BH off;
- *	inside the socket lock if both are held
+ * @lock: guards every field below that changes, unless the description of the field names another
+ *	rule; BH off; inside the socket lock if both are held
  * @dev: device
  * @ibqp: queue pair, for completions and tracepoints
  * @stats: counters of the stream: the counters of @dev, or of the rdma_counter to which the queue

@@ -8,13 +8,14 @@
  * atomic operations of the consumer have the same effect.
  *
  * The engine sends a Read without a work request when it has framed all messages, and no earlier
- * Read will confirm the last one. If the segment with the end of the message has room, the Read
- * is in the same segment: then a peer that destroys its queue pair as soon as it has received the
- * message has received the Read, too. Requests that are not signalled also need a confirmation:
- * without one they would fail when the peer leaves. If more than a quarter of the send queue
- * waits for a confirmation, the engine sends the Read before other messages, because there may
- * always be another message. Both ends have agreed on %IWT_DIRECT_READS more Reads than the
- * consumers requested, so these Reads never delay the Reads of a consumer.
+ * Read will confirm the last message. If the segment with the end of the message has room, the
+ * Read is in the same segment. A peer may destroy its queue pair as soon as it has received the
+ * message: then the peer has received the Read, too. Requests that are not signalled also need a
+ * confirmation: without a confirmation these requests would fail when the peer leaves. If more
+ * than a quarter of the send queue waits for a confirmation, the engine sends the Read before
+ * other messages, because there may always be another message. Both ends have agreed on
+ * %IWT_DIRECT_READS more Reads than the consumers requested, so these Reads never delay the Reads
+ * of a consumer.
  */
 #include "tx_priv.h"
 

@@ -303,7 +303,7 @@ void iwt_zc_sent(struct iwt_zc_batch *b)
  * iwt_zc_released_seq() - up to which batch has TCP released the memory?
  * @zc: object, or NULL; the lock of the stream is held
  *
- * This function frees all batches up to the batch whose number it returns.
+ * This function frees the batch with the returned number, and all earlier batches.
  *
  * Return: number, modulo 2^32, of the last batch that is released together with all earlier
  * batches; IWT_FIRST if there is no such batch; 0 without an object.

@@ -293,7 +293,7 @@ int iwt_alloc_ucontext(struct ib_ucontext *uc, struct ib_udata *udata)
 
 /**
  * iwt_dealloc_ucontext() - ib_device operation dealloc_ucontext
- * @uc: context, whose objects are already destroyed
+ * @uc: context; its objects are already destroyed
  *
  * This function has nothing to do: RDMA core frees the context.
  */

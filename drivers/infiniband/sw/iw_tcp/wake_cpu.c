@@ -72,7 +72,7 @@ int iwt_idle_cpu_init(void)
 	return idle_wq ? 0 : -ENOMEM;
 }
 
-/* Destroy the workqueue at module unload, when no queue pair exists */
+/* Destroy the workqueue at module unload, when no queue pair exists any more; may sleep. */
 void iwt_idle_cpu_exit(void)
 {
 	destroy_workqueue(idle_wq);

@@ -8,9 +8,9 @@
  * the kernel sets the flag IWT_RING_DEFERRED in the ring of the completion queue, and the process
  * has to do the following. When the process posts to a queue pair, the process sets the bit of
  * the queue pair. When the process finds the completion queue empty, or has posted often, the
- * process calls IWT_METHOD_CQ_POLL. This system call runs the engines of all queue pairs whose
- * bit is set. One call serves many requests, and the number of calls does not grow with the
- * number of queue pairs.
+ * process calls IWT_METHOD_CQ_POLL. This system call runs the engines of all queue pairs with a
+ * set bit. One call serves many requests, and the number of calls does not grow with the number
+ * of queue pairs.
  *
  * No post is lost if the process does not make this call: then a timer runs the engines. If the
  * timer has to do so several times in a row, it stops the deferring of posts: the engines of all

@@ -32,7 +32,8 @@
 
 /*
  * Begin (@on is true) or end the polling of a send queue. Return: true if the worker polls from
- * now on; false if @on is false, or if the engines start no more requests.
+ * now on; false if @on is false, if there is no connection, or if the engines start no more
+ * requests.
  */
 static bool set_polled(struct iwt_qp *qp, bool on)
 {
