@@ -55,9 +55,9 @@ static int iwt_cq_map(struct iwt_cq *cq, const struct iwt_resize_cq_resp *resp,
 
 /*
  * Copies the old entries to the new ring, and switches to the new ring. The copy overwrites the
- * completions that the kernel has written to the new ring. This is necessary, because since the
- * resize command threads may have removed completions (iwt_cq_clean()), but only from the old
- * ring.
+ * completions that the kernel has written to the new ring. This is necessary: since the resize
+ * command, threads may have removed completions from the old ring (iwt_cq_clean()), but not from
+ * the new ring.
  */
 static void iwt_cq_move(struct iwt_cq *cq, const struct iwt_ring *next)
 {
@@ -107,9 +107,10 @@ static int iwt_cq_resize(struct iwt_cq *cq, int cqe)
 }
 
 /*
- * The entry that the program reads between start_poll and end_poll must not move. The program
- * holds the lock of the queue in between, and the resize waits for the lock. A single-threaded
- * queue does not use the lock, so the resize fails in between.
+ * The entry that the program reads between start_poll and end_poll must not move. During this
+ * time the program holds the lock of the queue, and the resize waits for the lock. A
+ * single-threaded queue does not use the lock, so during this time the resize of such a queue
+ * fails.
  */
 int iwt_resize_cq(struct ibv_cq *ibcq, int cqe)
 {

@@ -151,8 +151,8 @@ static uint16_t iwt_get16(const uint8_t *p)
 }
 
 /*
- * Returns the length of the frame in bytes, or of its header until the header is complete; 0 if
- * the received bytes are not a frame.
+ * Returns the length of the frame in bytes; as long as the header is not complete, the length of
+ * the header; 0 if the received bytes are not a frame.
  */
 static size_t iwt_frame_need(const struct iwt_frame *f, const char *key)
 {

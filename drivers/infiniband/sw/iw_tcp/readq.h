@@ -51,7 +51,7 @@ struct iwt_read_in {
  * @out_n: number of requests of this end
  * @own_n: number of these requests that have no work request
  * @reserve: entries of @out that are reserved for requests without a work request
- * @out_waits: ORD was reached, and since then too few requests have finished to begin others
+ * @out_waits: ORD was reached; no request may begin before several requests have finished
  * @in_max: entries of @in: IRD
  * @in_head: index of the oldest request of the peer
  * @in_n: number of requests of the peer

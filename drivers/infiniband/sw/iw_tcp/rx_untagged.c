@@ -383,8 +383,8 @@ static bool is_more(const struct iwt_rx *rx, const struct iwt_fpdu *f)
  * @at: position of its first payload byte; moved unless the payload is contiguous
  *
  * Return: IWT_OK; the error for the Terminate; or %IWT_ERR_ABSENT: then the caller must pass the
- * same FPDU again after the destination pages have been faulted in, or, if st->rx.wait_recv is
- * set, after a receive has been posted or the wait has reached its time limit.
+ * same FPDU again later. If st->rx.wait_recv is set, the FPDU waits for a receive, or for the
+ * time limit of this wait; otherwise the FPDU waits until the destination pages are present.
  */
 u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f,
 		    struct iwt_cursor *at)

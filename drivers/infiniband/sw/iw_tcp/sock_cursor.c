@@ -47,7 +47,7 @@ static void set_piece(struct iwt_sock_cursor *cur, const void *p, u32 len)
 	cur->c.len = len;
 }
 
-/* Join fragments that are adjacent in memory to one piece. This driver sends such fragments. */
+/* Make one piece of fragments that are adjacent in memory. This driver sends such fragments. */
 static void join_frags(struct iwt_sock_cursor *cur)
 {
 	const struct skb_shared_info *si = skb_shinfo(cur->skb);

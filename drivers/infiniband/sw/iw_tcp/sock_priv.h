@@ -183,9 +183,9 @@ bool iwt_sock_has_room(const struct sock *sk);
 /* sock_recv.c */
 void iwt_sock_free_aside(struct iwt_sock *s);
 
-/* sock_ulp.c, except iwt_sock_hand_over(), which is in sock_owner.c */
+/* sock_ulp.c */
 void iwt_sock_set_ulp(struct sock *sk, bool user);
-/* Return: true if the owner is set; false if TCP holds memory for the socket. */
+/* sock_owner.c; return: true if the owner is set; false if TCP holds memory for the socket */
 bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner);
 void iwt_sock_drop_ulp(struct sock *sk);
 void iwt_sock_ulp_exit(void);

@@ -35,9 +35,9 @@ bool iwt_sock_writable(struct iwt_sock *s)
  * iwt_sock_has_room() - does TCP's send buffer have enough room for one batch?
  * @sk: TCP's socket, lock held
  *
- * By default TCP wakes a writer only when a third of the buffer is free. On a long path this
- * third would never be used if the engine had stopped although the buffer was not full, for
- * example because the device had enough data. So room for one batch (ROOM) is enough.
+ * By default TCP wakes a writer only when a third of the buffer is free. But the engine may have
+ * stopped although the buffer was not full, for example because the device had enough data: then,
+ * on a long path, this third would never be used. So room for one batch (ROOM) is enough.
  *
  * Return: true if so.
  */

@@ -231,8 +231,8 @@ static bool end_connection(struct iwt_sock *s)
 }
 
 /*
- * End the connection and release the socket. May sleep, but neither for the network nor for a
- * process: there may be thousands of such sockets, and each would need a thread that waits.
+ * End the connection and release the socket. May sleep, but does not wait for the network or for
+ * a process: there may be thousands of such sockets, and each would need a thread that waits.
  * Return: false if the caller has to retry.
  */
 static bool end_user(struct iwt_sock *s)
@@ -278,7 +278,7 @@ static void do_user_work(struct work_struct *work)
  * iwt_sock_release() calls this function for a socket of a process, after iwt_sock_keep(). No
  * callback runs afterwards. If a system call owns the socket, the connection ends when that call
  * ends; no context waits for the call, and the file of the socket keeps the module loaded
- * meanwhile. May sleep, but neither for the network nor for processes.
+ * meanwhile. May sleep, but does not wait for the network or for a process.
  */
 static void release_user(struct iwt_sock *s, bool abort)
 {

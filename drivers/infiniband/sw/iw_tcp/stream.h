@@ -191,7 +191,8 @@ struct iwt_rx_bad {
  *	end of the stream must not be handled yet
  * @wait_recv: with @stalled: the FPDU waits for a receive
  * @wait_over: the FPDU has waited for a receive for the time @rnr_ms
- * @wait_until: with @wait_recv, unless @rnr_ms is U32_MAX: end of this time, in nanoseconds
+ * @wait_until: end of the time @rnr_ms, in nanoseconds; valid with @wait_recv if @rnr_ms is not
+ *	U32_MAX
  * @ahead: number of bytes after @pos at which iwt_rx_look_ahead() has looked; U32_MAX after a bad
  *	FPDU
  * @ahead_n: number of Responses in these bytes to requests that have not finished

@@ -73,8 +73,8 @@ struct iwt_migrate {
 
 /**
  * struct iwt_cqpoll - posts that are flushed by polling a completion queue
- * @lock: guards all fields except @found, @habit, and the fields that only the setup writes;
- *	taken with BH off, and outside of the lock of the stream
+ * @lock: guards all fields except @habit and the fields that only the setup writes; taken with BH
+ *	off, and outside of the lock of the stream
  * @posted: a bit for each queue pair, which the process sets when it posts; the process has the
  *	bits mapped
  * @bits: number of bits in @posted: a multiple of 32, or 0

@@ -3,10 +3,11 @@
  * Prevents orders of calls to which iw_cm reacts by BUG().
  *
  * A process may send any command to rdma_cm at any time. iw_cm reacts by BUG() to two kinds of
- * calls. First, a second accept or reject of a Request, before iw_cm has handled the event
- * ESTABLISHED. Second, an accept or reject by the initiator while its connection is being set up:
- * iw_cm then no longer waits for the peer, and the next disconnect or destroy finds iw_cm in an
- * unexpected state. So for the connections of a process,
+ * calls. One kind is another accept or reject of a Request that was already accepted, before
+ * iw_cm has handled the event ESTABLISHED. The other kind is an accept or reject by the initiator
+ * while its connection is being set up: then iw_cm does not wait for the peer any more, and the
+ * next disconnect or destroy finds iw_cm in an unexpected state. So for the connections of a
+ * process,
  *
  * - an accept returns only when iw_cm has reached its state ESTABLISHED;
  * - until a connect has finished, the port number of the rdma_cm_id is 0: rdma_cm finds no
