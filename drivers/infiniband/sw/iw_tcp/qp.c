@@ -228,7 +228,7 @@ static void look_last_recv(struct iwt_qp *qp, enum iwt_qp_state was)
  *    consumer, the Terminate is already the next message to be sent.
  * 3. The flush begins before events are reported to the consumer. IB_EVENT_QP_LAST_WQE_REACHED
  *    promises that the queue pair has completed all receives that it has taken from the shared
- *    receive queue, and IB_EVENT_SQ_DRAINED that all requests of the send queue are done.
+ *    receive queue. IB_EVENT_SQ_DRAINED promises that all requests of the send queue are done.
  * 4. The last action requests that the connection manager closes or resets the connection. The
  *    connection manager only queues work. If there are several requests, ep_take_bits() in
  *    cm_work.c defines in which order they are handled.

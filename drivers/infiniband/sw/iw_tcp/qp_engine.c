@@ -306,10 +306,10 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 }
 
 /*
- * The TCP state has changed, or data has arrived (qp_data_ready()). If the last run of the
- * receive engine has used up its budget, iwt_sock_run_bh() has queued a work item, which receives
- * the rest, once for all segments of this burst: so do not receive here. Otherwise receive,
- * because a change of the TCP state is handled only after all bytes that have arrived.
+ * The TCP state has changed, or data has arrived (qp_data_ready()). Do not receive here if the
+ * last run of the receive engine has used up its budget: then iwt_sock_run_bh() has queued a work
+ * item, which receives the rest, once for all segments of this burst. Otherwise receive, because
+ * a change of the TCP state is handled only after all bytes that have arrived.
  */
 static void qp_state_change(struct iwt_sock *s, void *ctx)
 {

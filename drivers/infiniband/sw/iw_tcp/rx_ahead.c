@@ -32,8 +32,8 @@ static bool is_own(const struct iwt_fpdu *f)
 }
 
 /*
- * Mark the requests that a Response confirms as confirmed. If the Response answers the oldest
- * request, and if this request is a Read without a work request, the Read is finished now, so
+ * Mark the requests that a Response confirms as confirmed. If the oldest request is a Read that
+ * only requests a confirmation, and the Response answers this Read, the Read is finished now, so
  * that another such Read can begin. All other requests finish when their Responses are received.
  */
 static void take_confirmation(struct iwt_stream *st, const struct iwt_fpdu *f)

@@ -310,11 +310,11 @@ void iwt_sock_run_end(struct iwt_sock *s)
 
 #ifdef CONFIG_LOCKDEP
 /*
- * The lockdep class of the sockets that this driver has created. With the class that all sockets
- * of the kernel share, lockdep would report a deadlock if a consumer connects a queue pair while
- * the consumer owns another socket, as SMB Direct may. This class is for the ownership of a
- * socket only; the spinlock keeps its class, since no thread connects a queue pair while the
- * thread holds the spinlock of a socket.
+ * The lockdep class of the sockets that this driver has created. A consumer may connect a queue
+ * pair while it owns another socket, as SMB Direct may do. If both sockets had the class that all
+ * sockets of the kernel share, lockdep would then report a deadlock. This class is for the
+ * ownership of a socket only. The spinlock keeps its class, since no thread connects a queue pair
+ * while the thread holds the spinlock of a socket.
  */
 static struct lock_class_key owner_class;
 

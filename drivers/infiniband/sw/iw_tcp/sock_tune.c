@@ -118,9 +118,9 @@ static bool is_near(const struct iwt_sock *s)
  * iwt_sock_follow_route() - adapt the limits to the route of the connection
  * @s: socket, lock held
  *
- * The caller calls this function before it sends. This function does not detect a new route in
- * the rare case that the struct dst_entry of the new route has the same address in memory as the
- * struct dst_entry of the last route had. Without this function ->nic and ->near stay false: TCP
+ * The caller calls this function before it sends. In a rare case this function does not detect a
+ * new route: when the struct dst_entry of the new route is at the same address in memory as the
+ * struct dst_entry of the last route was. Without this function ->nic and ->near stay false: TCP
  * keeps its own limits, the engine uses the frame buffers for a far host, and zerocopy=auto
  * copies.
  */
@@ -317,8 +317,8 @@ void iwt_sock_widen(struct socket *sock)
  *
  * Writes sk_rcvlowat. The function that implements SO_RCVLOWAT, tcp_set_rcvlowat(), also
  * changes the size of the buffer and calls ->data_ready; the kernel lacks a function that only
- * sets the field. With FPDUs of 32 KiB and a round trip time of 10 ms, and if 1 % of the
- * segments are lost, a stream is two to four times as fast.
+ * sets the field. With FPDUs of 32 KiB, a round trip time of 10 ms, and a loss of 1 % of the
+ * segments, a stream is two to four times as fast.
  */
 void iwt_sock_await(struct iwt_sock *s, u32 len)
 {

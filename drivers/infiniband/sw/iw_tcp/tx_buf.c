@@ -21,8 +21,8 @@
  *
  * TCP accounts for the bytes to which it refers, not for the whole page. If short messages were
  * framed in large pages, together with bytes of other connections, a peer that acknowledges
- * nothing could keep a large page in use by each of its short messages. So short messages have
- * small pages of their own.
+ * nothing could keep a large page in use by each short message. So short messages have small
+ * pages of their own.
  */
 #define NEAR		32
 #define LARGE		160

@@ -4,8 +4,8 @@
  *
  * TCP may have to retransmit bytes until the peer acknowledges them, and a network card may read
  * the bytes even later. So such a work request is completed only when TCP has released the
- * memory: that is, when every skb that refers to the memory, and every clone of such an skb, is
- * freed, because the bytes were acknowledged or because the connection has ended.
+ * memory. TCP has released the memory when every skb that refers to the memory, and every clone
+ * of such an skb, is freed: the bytes were acknowledged, or the connection has ended.
  *
  * The bytes that are passed to TCP together are a batch. Batches are numbered in the order in
  * which they were begun; a work request is done when its last batch and all earlier batches are

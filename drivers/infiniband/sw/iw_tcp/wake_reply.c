@@ -2,9 +2,9 @@
 /*
  * Engines that spin for a reply, for a bounded time.
  *
- * A process that polls for a message and replies to it makes a system call for each reply,
- * although the engine, on another processor, delivered the message only a moment before. If such
- * a process has usually replied at once, the engine polls the send queue's ring for up to
+ * A process may poll for messages and reply to each message. Each reply would need a system call,
+ * although the engine, on another processor, has delivered the message only a moment before. If
+ * such a process has usually replied at once, the engine polls the send queue's ring for up to
  * IWT_SPIN_NS before the engine sets IWT_RING_NEED_WAKEUP. The flag is clear already when the
  * engine delivers the message, so the process need not ring the doorbell.
  *

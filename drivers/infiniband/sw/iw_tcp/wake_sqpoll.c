@@ -128,8 +128,8 @@ void iwt_sqpoll_setup(struct iwt_sqpoll *p)
  * @busy: the process posts without waiting for the peer, or waits by polling
  * @now: time when the doorbell was served, in nanoseconds
  *
- * If the streak of doorbells with @busy, in quick succession, has reached its threshold, the
- * function queues a worker on another processor than the caller's. Process context.
+ * If the streak of doorbells with @busy, in quick succession, has reached its threshold, this
+ * function queues a worker on another processor. Process context.
  */
 void iwt_sqpoll_rang(struct iwt_qp *qp, bool busy, u64 now)
 {
