@@ -60,6 +60,7 @@ int main(void)
 	test_rx_alike();
 	test_txseg();
 	test_marker();
+	test_ahead();
 	test_access();
 	test_qpfsm();
 #ifdef HAVE_CMFSM

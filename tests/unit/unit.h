@@ -43,6 +43,7 @@ void test_fpdu_follow(void);
 void test_rx_alike(void);
 void test_txseg(void);
 void test_marker(void);
+void test_ahead(void);
 void test_access(void);
 void test_qpfsm(void);
 void test_cmfsm(void);
