@@ -59,7 +59,8 @@ def models(off):
             "mpa_revision": bounded(8, lambda n: 1 <= n <= 2), "keepidle": bounded(16, lambda n: n <= 32767),
             "user_timeout": bounded(16, lambda n: n <= 32767), "tos": bounded(8, lambda n: not n & 3, errno.EINVAL),
             "zerocopy": possible("zerocopy", zerocopy), "polling": possible("polling", flag),
-            "direct_port": possible("direct_port", bounded(16, lambda n: True))}
+            "direct_port": possible("direct_port", bounded(16, lambda n: True)),
+            "ahead": possible("ahead", flag)}
 
 
 def guess(rnd):

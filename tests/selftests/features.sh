@@ -52,12 +52,14 @@ else
 fi
 feature TUNE function_there iwt_sock_widen
 feature DELAYED function_there iwt_sock_take
+feature AHEAD function_there iwt_rx_place_ahead
 feature DIRECT function_there iwt_direct_join
 check "A's link has a GID" busywait 20 has_gid
 REFUSAL="err 95 RTR: Operation not supported" feature DIRECT connects_directly
 check "settings of both links" settings_begin
 if ! has_feature ZEROCOPY; then refuse "without ZEROCOPY: the setting" set_link "$DEV_A" zerocopy always; fi
 if ! has_feature POLLING; then refuse "without POLLING: the setting" set_link "$DEV_A" polling on; fi
+if ! has_feature AHEAD; then refuse "without AHEAD: the setting" set_link "$DEV_A" ahead on; fi
 if ! has_feature DIRECT; then
 	check "without DIRECT: the setting is 0" [ "$(setting "$DEV_A" direct_port)" = 0 ]
 	REFUSAL="Operation not supported" refuse "without DIRECT: the setting" set_link "$DEV_A" direct_port 64791

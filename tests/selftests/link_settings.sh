@@ -66,6 +66,12 @@ for word in 65535 64791 0; do
 	check "direct_port says $word" is $DEV_A direct_port $word
 done
 REFUSAL="out of range" refuse "refused: direct_port 65536" set_link $DEV_A direct_port 65536
+check "ahead is off" is $DEV_A ahead off
+if has_feature AHEAD; then
+	check "ahead: on" set_link $DEV_A ahead on
+	check "ahead says on" is $DEV_A ahead on
+	check "ahead: off again" set_link $DEV_A ahead off
+fi
 check "tos is 0" is $DEV_A tos 0
 for word in 252 0x28; do check "tos: $word" set_link $DEV_A tos $word; done
 check "tos says 40" is $DEV_A tos 40
@@ -73,7 +79,7 @@ for bad in tos:256 keepidle:32768 user_timeout:32768 user_timeout:65536 mpa_revi
 	REFUSAL="out of range" refuse "refused: $bad" set_link $DEV_A "${bad%%:*}" "${bad#*:}"
 done
 for word in keepidle user_timeout; do check "$word: 32767" set_link $DEV_A $word 32767; done
-for bad in tos:1 tos:2 tos:254 tos:-4 tos: keepidle:-1 user_timeout:x crc:maybe crc: zerocopy:on zerocopy: polling:auto polling: polling:2 markers:2 markers:10 markers:none mpa_revision:-1 rdmac_permissive:x large_fpdus:2; do
+for bad in tos:1 tos:2 tos:254 tos:-4 tos: keepidle:-1 user_timeout:x crc:maybe crc: zerocopy:on zerocopy: polling:auto polling: polling:2 markers:2 markers:10 markers:none mpa_revision:-1 rdmac_permissive:x large_fpdus:2 ahead:2; do
 	REFUSAL="Invalid argument" refuse "refused: $bad" set_link $DEV_A "${bad%%:*}" "${bad#*:}"
 done
 check "refused values had no effect: mpa_revision" is $DEV_A mpa_revision 2
@@ -83,6 +89,7 @@ only_off=
 may_zerocopy || only_off=zerocopy
 may_poll || only_off=$only_off,polling
 has_feature DIRECT || only_off=$only_off,direct_port
+has_feature AHEAD || only_off=$only_off,ahead
 tap "every setting" python3 "$IWT_LIB/settings.py" $SETTINGS/$DEV_A "$SEED" 4000 "$only_off"
 settings_end
 
@@ -91,7 +98,8 @@ params=/sys/module/iw_tcp/parameters
 set_param() { echo "$2" >"$params/$1"; }
 param_is() { [ "$(cat "$params/$1")" = "$2" ]; }
 new_link() { link_del "$NS_A" "$DEV_A" && link_add "$NS_A" "$DEV_A" "$IF_A" && settings_begin; }
-declare -A former=() other=([crc]=required [mpa_revision]=1 [keepidle]=7 [user_timeout]=9 [tos]=40 [zerocopy]=auto [polling]=off [direct_port]=4791)
+declare -A former=() other=([crc]=required [mpa_revision]=1 [keepidle]=7 [user_timeout]=9 [tos]=40 [zerocopy]=auto [polling]=off [direct_port]=4791 [ahead]=on)
+has_feature AHEAD || other[ahead]=off
 may_zerocopy || other[zerocopy]=off
 has_feature DIRECT || other[direct_port]=0
 for word in "${!other[@]}"; do

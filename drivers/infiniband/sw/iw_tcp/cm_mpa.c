@@ -52,12 +52,13 @@ void iwt_ep_load_settings(struct iwt_ep *ep)
 {
 	const struct iwt_conf *conf = &ep->dev->conf;
 	enum iwt_crc_policy crc = READ_ONCE(conf->crc);
+	bool ahead = READ_ONCE(conf->ahead);
 
 	lockdep_assert_held(&ep->lock);
 	ep->wish = (struct iwt_mpa_wish) {
-		.crc		= crc != IWT_CRC_OFF,
+		.crc		= crc != IWT_CRC_OFF || ahead,
 		.crc_required	= crc == IWT_CRC_REQUIRED,
-		.markers	= READ_ONCE(conf->markers),
+		.markers	= READ_ONCE(conf->markers) || ahead,
 		.p2p		= true,
 		.max_rev	= READ_ONCE(conf->mpa_rev),
 		.rdmac		= READ_ONCE(conf->rdmac),

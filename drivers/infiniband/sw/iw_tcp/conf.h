@@ -35,6 +35,7 @@ enum iwt_zerocopy {
  * @tos: type of service of connections for which the program has not requested a type of service
  * @zerocopy: how to send the payload of connections without CRC and markers
  * @direct_port: TCP port of direct connections (cm_direct.c); 0: no direct connections
+ * @ahead: place data that have arrived behind a gap (rx_place.c); this needs markers and CRC
  * @polling: workers may poll send queues, and engines may spin for a reply (wake.h)
  *
  * Each setting may be written in process context at any time, independently of the other
@@ -53,6 +54,7 @@ struct iwt_conf {
 	enum iwt_zerocopy zerocopy;
 	bool polling;
 	u16 direct_port;
+	bool ahead;
 };
 
 #endif

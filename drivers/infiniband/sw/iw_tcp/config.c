@@ -63,6 +63,12 @@ static const char * const zerocopy_words[] = {
 #define CAN_DIRECT	false
 #endif
 
+#ifdef CONFIG_INFINIBAND_IW_TCP_AHEAD
+#define CAN_PLACE_AHEAD	true
+#else
+#define CAN_PLACE_AHEAD	false
+#endif
+
 /*
  * The default of direct_port: a dynamic port (RFC 6335 6), which is assigned to no service, above
  * the range from which Linux by default chooses the ports of clients (32768 to 60999).
@@ -204,6 +210,19 @@ static int parse_direct_port(const char *text, u16 *port)
 	return 0;
 }
 
+static int parse_ahead(const char *text, bool *ahead)
+{
+	bool on;
+	int err = match_flag(text, &on);
+
+	if (err)
+		return err;
+	if (on && !CAN_PLACE_AHEAD)
+		return -EOPNOTSUPP;
+	WRITE_ONCE(*ahead, on);
+	return 0;
+}
+
 #define crc_word(crc)	crc_words[crc]
 #define zerocopy_word(z)	zerocopy_words[z]
 #define flag_word(flag)	((flag) ? "on" : "off")
@@ -236,6 +255,7 @@ IWT_PARAM_OPS(tos, tos, "%u", number, parse_tos);
 IWT_PARAM_OPS(zerocopy, zerocopy, "%s", zerocopy_word, parse_zerocopy);
 IWT_PARAM_OPS(polling, polling, "%s", flag_word, parse_polling);
 IWT_PARAM_OPS(direct_port, direct_port, "%u", number, parse_direct_port);
+IWT_PARAM_OPS(ahead, ahead, "%s", flag_word, parse_ahead);
 
 module_param_cb(crc, &crc_param_ops, &defaults.crc, 0644);
 MODULE_PARM_DESC(crc, "CRC32c of new links: on (default), off or required");
@@ -261,6 +281,8 @@ MODULE_PARM_DESC(polling, "Workers of new links poll, and engines spin: on (defa
 module_param_cb(direct_port, &direct_port_param_ops, &defaults.direct_port, 0644);
 MODULE_PARM_DESC(direct_port,
 		 "TCP port of direct connections of new links (default: 64791); 0: none");
+module_param_cb(ahead, &ahead_param_ops, &defaults.ahead, 0644);
+MODULE_PARM_DESC(ahead, "New links place data that arrive behind a gap: off (default) or on");
 
 /**
  * iwt_conf_defaults() - initialize the settings of a new link from the module parameters
@@ -281,6 +303,7 @@ void iwt_conf_defaults(struct iwt_conf *conf)
 	conf->zerocopy = READ_ONCE(defaults.zerocopy);
 	conf->polling = READ_ONCE(defaults.polling);
 	conf->direct_port = READ_ONCE(defaults.direct_port);
+	conf->ahead = READ_ONCE(defaults.ahead);
 }
 
 static struct iwt_dev *get_dev(struct config_item *item)
@@ -328,6 +351,7 @@ IWT_CONF_ATTR(tos, tos, "%u", number, parse_tos);
 IWT_CONF_ATTR(zerocopy, zerocopy, "%s", zerocopy_word, parse_zerocopy);
 IWT_CONF_ATTR(polling, polling, "%s", flag_word, parse_polling);
 IWT_CONF_ATTR(direct_port, direct_port, "%u", number, parse_direct_port);
+IWT_CONF_ATTR(ahead, ahead, "%s", flag_word, parse_ahead);
 
 static struct configfs_attribute *link_attrs[] = {
 	&link_attr_crc,
@@ -341,6 +365,7 @@ static struct configfs_attribute *link_attrs[] = {
 	&link_attr_zerocopy,
 	&link_attr_polling,
 	&link_attr_direct_port,
+	&link_attr_ahead,
 	NULL
 };
 

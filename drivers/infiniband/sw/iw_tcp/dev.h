@@ -79,6 +79,7 @@ struct iwt_stats;
  * @n_qps: number of queue pairs
  * @n_cqs: number of completion queues
  * @n_pds: number of protection domains
+ * @mr_serial: number of regions and windows created so far
  * @n_mrs: number of memory regions
  * @n_mws: number of memory windows
  * @n_srqs: number of shared receive queues
@@ -122,6 +123,7 @@ struct iwt_dev {
 	atomic_t n_qps;
 	atomic_t n_cqs;
 	atomic_t n_pds;
+	atomic_t mr_serial;
 	atomic_t n_mrs;
 	atomic_t n_mws;
 	atomic_t n_srqs;

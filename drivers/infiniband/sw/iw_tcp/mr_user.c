@@ -220,6 +220,7 @@ static int switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
 	old = mr->stag;
 	iwt_mr_set_stag(mr, *stag);
 	mr->access = c->access;
+	mr->serial++;
 	write_unlock_bh(&mr->lock);
 	*stag = old;
 	return 0;

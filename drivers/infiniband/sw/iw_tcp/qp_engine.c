@@ -339,9 +339,28 @@ static void on_run(struct iwt_sock *s, void *ctx)
 	engines(ctx, s, true);
 }
 
+/*
+ * Data have arrived behind a gap. If the engines are running, this is a nested call: the data can
+ * wait. In no other state than RTS may the peer still write to the memory.
+ */
+static void qp_ahead(struct iwt_sock *s, void *ctx)
+{
+	struct iwt_qp *qp = ctx;
+	u64 since;
+
+	if (qp->running || !iwt_realtime_enter(&since))
+		return;
+	spin_lock_bh(&qp->stream.lock);
+	if (qp->stream.sock == s && qp->state == IWT_QP_RTS)
+		iwt_rx_place_ahead(&qp->stream);
+	spin_unlock_bh(&qp->stream.lock);
+	iwt_realtime_leave(since);
+}
+
 const struct iwt_sock_ops iwt_engine_ops = {
 	.data_ready = qp_data_ready,
 	.write_space = qp_write_space,
 	.state_change = qp_state_change,
 	.run = on_run,
+	.ahead = qp_ahead,
 };

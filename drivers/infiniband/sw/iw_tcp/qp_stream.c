@@ -3,6 +3,7 @@
 #include "qp_priv.h"
 
 #include <linux/sched/mm.h>
+#include <linux/slab.h>
 
 #include "cq.h"
 #include "dev.h"
@@ -16,13 +17,15 @@
 
 static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 			    const struct iwt_mpa_terms *terms, bool initiator,
-			    const struct iwt_qp_llp_ops *llp, void *ctx)
+			    const struct iwt_qp_llp_ops *llp, void *ctx,
+			    struct iwt_ahead *ahead)
 	__must_hold(&qp->stream.lock)
 {
 	struct iwt_stream *st = &qp->stream;
 
 	iwt_tx_start(&st->tx, terms, initiator);
 	iwt_rx_start(&st->rx, terms, initiator);
+	iwt_rx_place_begin(st, ahead);
 	iwt_stream_begin(st);
 	st->tx.wqe = st->sq.wqe;
 	st->rx.recv = st->rq.wqe;
@@ -87,6 +90,24 @@ static int alloc_readq(struct iwt_qp *qp, struct iwt_readq *readq,
 	return err;
 }
 
+/*
+ * If the link's setting "ahead" is on, and the peer sends markers and CRC, allocate what placing
+ * ahead needs. If the allocation fails, everything is placed in order.
+ */
+static struct iwt_ahead *alloc_ahead(const struct iwt_qp *qp, const struct iwt_mpa_terms *terms)
+{
+	struct iwt_ahead *ahead;
+	struct mem_cgroup *was;
+
+	if (!READ_ONCE(qp->stream.dev->conf.ahead) || !terms->rx_markers || !terms->crc ||
+	    terms->rdmac)
+		return NULL;
+	was = set_active_memcg(qp->memcg);
+	ahead = iwt_rx_place_new(qp->user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
+	set_active_memcg(was);
+	return ahead;
+}
+
 static void trace_connection(const struct iwt_qp *qp, const struct iwt_sock *s,
 			     const struct iwt_mpa_terms *terms, bool initiator)
 {
@@ -96,6 +117,23 @@ static void trace_connection(const struct iwt_qp *qp, const struct iwt_sock *s,
 		return;
 	iwt_sock_names_now(s, &local, &remote);
 	trace_iwt_connect(&qp->ibqp, initiator, terms, &local, &remote);
+}
+
+/*
+ * From now on the callbacks of the socket run the engines. @ahead: the stream also places data
+ * that arrive behind a gap. May sleep.
+ */
+static void start_engines(struct iwt_qp *qp, struct iwt_sock *s, bool ahead)
+{
+	const struct iwt_conf *conf = &qp->stream.dev->conf;
+
+	iwt_sock_set_timeouts(s, READ_ONCE(conf->keepidle), READ_ONCE(conf->user_timeout));
+	iwt_sock_set_ops(s, &iwt_engine_ops, qp);
+	if (ahead)
+		iwt_sock_watch_ahead(s);
+	rcu_read_lock();
+	iwt_sock_run(s);
+	rcu_read_unlock();
 }
 
 /**
@@ -118,12 +156,14 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 {
 	struct iwt_stream *st = &qp->stream;
 	struct iwt_readq readq = {};
+	struct iwt_ahead *ahead;
 	int err;
 
 	err = alloc_readq(qp, &readq, terms);
 	if (err)
 		return err;
 	prepare_zerocopy(qp);
+	ahead = alloc_ahead(qp, terms);
 
 	spin_lock_bh(&st->lock);
 	if (st->sock)
@@ -132,22 +172,19 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 		err = iwt_qp_do_step(qp, IWT_QE_ATTACH, IWT_OK);
 	if (!err) {
 		swap(st->readq, readq);
-		take_connection(qp, s, terms, initiator, llp, ctx);
+		take_connection(qp, s, terms, initiator, llp, ctx, ahead);
 		iwt_qp_get(qp);
 		atomic_inc(&st->dev->n_conns);
 	}
 	spin_unlock_bh(&st->lock);
 	iwt_readq_free(&readq);
-	if (err)
+	if (err) {
+		kfree(ahead);
 		return err;
+	}
 
 	trace_connection(qp, s, terms, initiator);
-	iwt_sock_set_timeouts(s, READ_ONCE(st->dev->conf.keepidle),
-			      READ_ONCE(st->dev->conf.user_timeout));
-	iwt_sock_set_ops(s, &iwt_engine_ops, qp);
-	rcu_read_lock();
-	iwt_sock_run(s);
-	rcu_read_unlock();
+	start_engines(qp, s, ahead);
 	return 0;
 }
 
@@ -164,6 +201,7 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 bool iwt_qp_detach(struct iwt_qp *qp)
 {
 	struct iwt_stream *st = &qp->stream;
+	struct iwt_ahead *ahead = NULL;
 	bool cut;
 
 	iwt_sock_set_ops(st->sock, NULL, NULL);
@@ -177,7 +215,9 @@ bool iwt_qp_detach(struct iwt_qp *qp)
 	trace_iwt_disconnect(st->ibqp, st->tx.octets, st->rx.octets, cut);
 	WRITE_ONCE(st->sock, NULL);
 	qp->llp = NULL;
+	swap(st->rx.place, ahead);
 	spin_unlock_bh(&st->lock);
+	kfree(ahead);
 	iwt_rx_wait_quiesce(&st->recv_wait);
 	atomic_dec(&st->dev->n_conns);
 	iwt_qp_flush_all(qp);

@@ -187,6 +187,8 @@ static enum iwt_fpdu_status read_fpdu(struct iwt_stream *st, struct iwt_fpdu *f,
 {
 	const struct iwt_rx *rx = &st->rx;
 
+	if (iwt_rx_places(rx))
+		return iwt_rx_read_placing(st, f, at, left, err);
 	if (iwt_fpdu_follows(&at->c, left, &rx->rules, f))
 		return IWT_FPDU_OK;
 	return iwt_fpdu_read(&at->c, sizeof(*at), left, rx->pos, &rx->rules, f, err);

@@ -9,6 +9,7 @@
  *	rx_untagged.c	Sends, Immediate Data, Read and Atomic Requests, Atomic Responses
  *	rx_term.c	Terminates
  *	rx_wait.c	waiting for a receive, on a direct connection
+ *	rx_place.c	placing FPDUs that have arrived behind a gap
  *	rx_ahead.c	confirmations behind a message that waits for a receive
  */
 #ifndef IWT_RX_H
@@ -32,6 +33,19 @@ void iwt_rx_wait_setup(struct iwt_recv_wait *w);
 void iwt_rx_wait_quiesce(struct iwt_recv_wait *w);
 void iwt_rx_end_wait(struct iwt_stream *st)
 	__must_hold(&st->lock);
+
+/* rx_place.c: needs the socket lock, too */
+#ifdef CONFIG_INFINIBAND_IW_TCP_AHEAD
+void iwt_rx_place_ahead(struct iwt_stream *st)
+	__must_hold(&st->lock);
+struct iwt_ahead *iwt_rx_place_new(gfp_t gfp);
+void iwt_rx_place_begin(struct iwt_stream *st, struct iwt_ahead *a)
+	__must_hold(&st->lock);
+#else
+static inline void iwt_rx_place_ahead(struct iwt_stream *st) {}
+static inline struct iwt_ahead *iwt_rx_place_new(gfp_t gfp) { return NULL; }
+static inline void iwt_rx_place_begin(struct iwt_stream *st, struct iwt_ahead *a) {}
+#endif
 
 /* Return: true if receives are left. */
 bool iwt_rx_flush(struct iwt_stream *st, u32 max)

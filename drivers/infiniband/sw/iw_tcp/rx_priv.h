@@ -9,6 +9,8 @@
 
 #include "rx.h"
 
+struct iwt_sock_cursor;
+
 /* Total length, in bytes, of the buffers of the current receive: the longest Send that fits. */
 static inline u32 iwt_rx_recv_room(const struct iwt_rx *rx)
 {
@@ -55,6 +57,42 @@ void iwt_rx_look_ahead(struct iwt_stream *st)
 	__must_hold(&st->lock);
 u32 iwt_rx_answered(struct iwt_stream *st, const struct iwt_fpdu *f)
 	__must_hold(&st->lock);
+
+/* rx_place.c */
+#ifdef CONFIG_INFINIBAND_IW_TCP_AHEAD
+/* Does the stream also place FPDUs that have arrived behind a gap? */
+static inline bool iwt_rx_places(const struct iwt_rx *rx)
+{
+	return unlikely(rx->place);
+}
+
+/* Was the FPDU that is being received placed already? */
+static inline bool iwt_rx_is_placed(const struct iwt_rx *rx)
+{
+	return unlikely(rx->placed);
+}
+
+enum iwt_fpdu_status iwt_rx_read_placing(struct iwt_stream *st, struct iwt_fpdu *f,
+					 struct iwt_sock_cursor *at, u32 left, u32 *err)
+	__must_hold(&st->lock);
+#else
+static inline bool iwt_rx_places(const struct iwt_rx *rx)
+{
+	return false;
+}
+
+static inline bool iwt_rx_is_placed(const struct iwt_rx *rx)
+{
+	return false;
+}
+
+static inline enum iwt_fpdu_status iwt_rx_read_placing(struct iwt_stream *st, struct iwt_fpdu *f,
+						       struct iwt_sock_cursor *at, u32 left,
+						       u32 *err)
+{
+	return IWT_FPDU_BAD;
+}
+#endif
 
 /* rx_wait.c */
 int iwt_rx_next_recv(struct iwt_stream *st, struct iwt_rwqe *wqe)

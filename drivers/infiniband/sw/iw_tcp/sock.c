@@ -38,11 +38,17 @@ static struct iwt_sock *from_sk(struct sock *sk)
 	return s;
 }
 
-/*
- * Return: the present callbacks of @sk, or NULL. @s is set to the socket. The caller holds the
- * RCU read lock, and may read ->ctx afterwards: ->ctx belongs to the returned callbacks.
+/**
+ * iwt_sock_ops_of() - find the present callbacks of a socket
+ * @sk: TCP's socket
+ * @s: set to the socket
+ *
+ * The caller holds the RCU read lock, and may read ->ctx afterwards: ->ctx belongs to the
+ * returned callbacks. Any context in which TCP calls its callbacks.
+ *
+ * Return: the callbacks, or NULL.
  */
-static const struct iwt_sock_ops *ops_of(struct sock *sk, struct iwt_sock **s)
+const struct iwt_sock_ops *iwt_sock_ops_of(struct sock *sk, struct iwt_sock **s)
 {
 	*s = from_sk(sk);
 	/* pairs with the release in iwt_sock_set_ops() */
@@ -55,13 +61,19 @@ static void socket_data_ready(struct sock *sk)
 	struct iwt_sock *s;
 
 	rcu_read_lock();
-	ops = ops_of(sk, &s);
+	ops = iwt_sock_ops_of(sk, &s);
 	if (ops && ops->data_ready)
 		ops->data_ready(s, s->ctx);
 	rcu_read_unlock();
 }
 
-static void socket_write_space(struct sock *sk)
+/**
+ * iwt_sock_write_space() - callback sk_write_space: call ops->write_space if there is room
+ * @sk: TCP's socket
+ *
+ * Softirq, or the backlog.
+ */
+void iwt_sock_write_space(struct sock *sk)
 {
 	const struct iwt_sock_ops *ops;
 	struct iwt_sock *s;
@@ -71,7 +83,7 @@ static void socket_write_space(struct sock *sk)
 	rcu_read_lock();
 	if (sk->sk_socket)
 		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	ops = ops_of(sk, &s);
+	ops = iwt_sock_ops_of(sk, &s);
 	if (ops && ops->write_space)
 		ops->write_space(s, s->ctx);
 	rcu_read_unlock();
@@ -83,7 +95,7 @@ static void socket_state_change(struct sock *sk)
 	struct iwt_sock *s;
 
 	rcu_read_lock();
-	ops = ops_of(sk, &s);
+	ops = iwt_sock_ops_of(sk, &s);
 	if (ops && ops->state_change)
 		ops->state_change(s, s->ctx);
 	rcu_read_unlock();
@@ -147,7 +159,7 @@ int iwt_sock_hook(struct iwt_sock *s)
 	s->saved.error_report = sk->sk_error_report;
 	iwt_sock_save_limits(s);
 	sk->sk_data_ready = socket_data_ready;
-	sk->sk_write_space = socket_write_space;
+	sk->sk_write_space = iwt_sock_write_space;
 	sk->sk_state_change = socket_state_change;
 	/* a child of a listener must not inherit the pointer */
 	__rcu_assign_sk_user_data_with_flags(sk, s, s->listener || s->user ?

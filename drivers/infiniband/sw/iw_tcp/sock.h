@@ -12,6 +12,7 @@
  *	sock_run.c	the socket lock, and when the engines run
  *	sock_recv.c	reading received data
  *	sock_cursor.c	walking over received data
+ *	sock_ahead.c	reading data that have arrived behind a gap
  *	sock_send.c	sending data
  *	sock_state.c	state, error, addresses, numbers of segments
  *	sock_alive.c	timeouts for a silent peer
@@ -55,6 +56,7 @@ enum iwt_sock_state {
  * @write_space: the send buffer has room again, after iwt_sock_writable() returned false or TCP
  *	accepted only a part of the data
  * @state_change: iwt_sock_state() may return a new value
+ * @ahead: bytes have arrived behind a gap (sock_ahead.c)
  * @run: run the engines; called by sock_run.c, never while a task owns the socket
  *
  * Callbacks are called with the spinlock of the socket held and bottom halves off, or by the task
@@ -66,6 +68,7 @@ struct iwt_sock_ops {
 	void (*write_space)(struct iwt_sock *s, void *ctx);
 	void (*state_change)(struct iwt_sock *s, void *ctx);
 	void (*run)(struct iwt_sock *s, void *ctx);
+	void (*ahead)(struct iwt_sock *s, void *ctx);
 };
 
 /**
@@ -183,6 +186,13 @@ bool iwt_sock_at_eof(const struct iwt_sock *s);
 /* Have data arrived that the CPU can't read? */
 bool iwt_sock_blind(const struct iwt_sock *s);
 u64 iwt_sock_bytes_aside(void);
+
+/* sock_ahead.c: process context, may sleep */
+#ifdef CONFIG_INFINIBAND_IW_TCP_AHEAD
+void iwt_sock_watch_ahead(struct iwt_sock *s);
+#else
+static inline void iwt_sock_watch_ahead(struct iwt_sock *s) {}
+#endif
 
 /* sock_send.c: iwt_sock_send() may sleep, the other functions need the socket lock */
 int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len);

@@ -61,6 +61,7 @@ struct iwt_sock_work {
  * @aside.off: offset in @aside.mem of the first byte that was not consumed
  * @aside.len: number of bytes that were not consumed
  * @aside.begins: the first byte of @aside.mem was the first byte of a segment
+ * @ooopack: value of TCP's counter of segments behind gaps at the last call of ops->ahead
  * @run_wanted: the owner must run the engines when the owner releases the socket
  * @run_work: two work items that run the engines; a run is queued by run_work[@run_by] only
  * @run_by: index into @run_work; iwt_sock_run_here() changes the index, because the former work
@@ -99,6 +100,7 @@ struct iwt_sock {
 		u32 len;
 		bool begins;
 	} aside;
+	u32 ooopack;
 	bool run_wanted;
 	struct iwt_sock_work run_work[2];
 	u8 run_by;
@@ -146,6 +148,8 @@ struct iwt_sock *iwt_sock_new(struct socket *sock,
 			      const struct iwt_sock_ops *ops, void *ctx);
 int iwt_sock_hook(struct iwt_sock *s);
 void iwt_sock_unhook(struct iwt_sock *s);
+const struct iwt_sock_ops *iwt_sock_ops_of(struct sock *sk, struct iwt_sock **s);
+void iwt_sock_write_space(struct sock *sk);
 void iwt_sock_free_later(struct iwt_sock *s);
 void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay);
 

@@ -32,6 +32,7 @@
 #include "wake_habit.h"
 
 struct ib_qp;
+struct iwt_ahead;
 struct iwt_dev;
 struct iwt_sock;
 struct iwt_txbuf;
@@ -198,6 +199,9 @@ struct iwt_rx_bad {
  * @ahead_n: number of Responses in these bytes to requests that have not finished
  * @answered: number of Responses that are still to be received, although their requests have
  *	already finished
+ * @place: FPDUs that were placed behind a gap (rx_place.c); NULL if all are placed in order
+ * @placed: with @place: the FPDU that is being received was placed already
+ * @place_stop: no FPDU may be placed behind a gap any more
  * @rnr_ms: how long a message waits for a receive, in milliseconds; U32_MAX: for ever; 0: a
  *	message without a receive ends the stream
  * @eof: the engine has reached the peer's FIN
@@ -232,6 +236,9 @@ struct iwt_rx {
 	u32 ahead;
 	u16 ahead_n;
 	u32 answered;
+	struct iwt_ahead *place;
+	bool placed;
+	bool place_stop;
 	u32 rnr_ms;
 	u64 wait_until;
 	struct iwt_ddp_rxq q[IWT_QN_COUNT];

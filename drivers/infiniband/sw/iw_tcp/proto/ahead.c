@@ -153,8 +153,8 @@ void iwt_ahead_add(struct iwt_ahead *a, const struct iwt_fpdu *f, u64 serial)
  * iwt_ahead_at() - was the next FPDU in order placed ahead?
  * @a: what is known
  * @pos: stream position of the next FPDU in order
- * @f: if the result is %IWT_AHEAD_PLACED, set to this FPDU, as iwt_fpdu_read() sets it for an FPDU
- *	that is not contiguous
+ * @f: if the result is %IWT_AHEAD_PLACED, set to this FPDU, as iwt_fpdu_read() sets it for an
+ *	FPDU that is not contiguous
  * @serial: if the result is %IWT_AHEAD_PLACED, set to the serial number from iwt_ahead_add()
  *
  * The header in @f is the one that was checked when the FPDU was placed. The octets that TCP
