@@ -53,15 +53,16 @@ class Memory:
 
     def __init__(self, ulp, rng, size, cq):
         self.size, self.cq = size, cq
-        self.target = Region(ulp, size, "lwr", rng)     # for the peer's Writes
+        self.target = Region(ulp, size, "lwrx", rng)    # for the peer's Writes
+        self.strict = Region(ulp, 256, "lwr", rng)      # the peer's Writes into this region must not be placed
         self.source = Region(ulp, size, "lr", rng)      # for the peer's Reads, and for messages of the device
-        self.sink = Region(ulp, size, "lw", rng)        # for the device's Reads
+        self.sink = Region(ulp, size, "lwx", rng)       # for the device's Reads
         self.buffers = Region(ulp, size, "l", rng)      # for the peer's Sends
 
 
     def check(self):
         """Compares the whole memory with the expected contents."""
-        for region in (self.target, self.source, self.sink, self.buffers):
+        for region in (self.target, self.strict, self.source, self.sink, self.buffers):
             region.low, region.high = 0, region.size
             region.check("memory")
 
@@ -115,6 +116,7 @@ class Exchange:
         self.recvs, self.done, self.stags = [], [], {}
         self.plan, self.room, self.wr = [], 0, 0
         self.sends, self.reads = [], []     # the device's Sends (data), Reads (begin, size, data)
+        self.written = []                   # the parts of the target that the peer's Writes cover
 
     def _size(self):
         low, high = self.rng.choice(self.sizes)
@@ -195,9 +197,20 @@ class Exchange:
         places = range(0, len(data) or 1, size)
         return [(at, data[at:at + size], at + size >= len(data)) for at in places]
 
+    def _apart(self, size):
+        """Returns a random offset in the target, and size, or 0 if no place is found. No Write of the
+        exchange covers this place: the order of two Writes in a region with relaxed ordering
+        is not defined."""
+        for _ in range(20):
+            at = self._part(size)
+            if all(at + size <= begin or end <= at for begin, end in self.written):
+                self.written.append((at, at + size))
+                return at, size
+        return 0, 0
+
     def _write(self):
-        size = self._size()
-        at, data = self._part(size), self.rng.randbytes(size)
+        at, size = self._apart(self._size())
+        data = self.rng.randbytes(size)
         self.memory.target.put(at, data)
         target = self.memory.target
         segments = self._segments(data)

@@ -10,8 +10,6 @@ from ulp import FLUSH, LOC_LEN_ERR, QP_ACCESS_ERR, QP_REQ_ERR, SUCCESS, WC_RECV
 
 stated("host", "the kernel's IPsec (XFRM) encrypts the packets of TCP; a program (an IKE daemon) agrees on the keys", "DDP-82")
 stated("selftest", "ipsec.sh: the keys are removed during traffic; when there are new keys, the same connection continues", "DDP-83")
-stated("host", "TCP delivers each octet once, and in order; conformance.sh --path duplicate, loss, reorder", "DDP-11")
-stated("absent", "the driver reads segments only in the order of the stream (sock_recv.c: iwt_sock_peek())", "DDP-5")
 stated("selftest", "verify.sh in the laboratory wrap, where both ends begin with a number 24 below the wrap; ddp_test.c"
        " (test_advance) shows that the receiver expects 0 after 0xFFFFFFFF", "DDP-28")
 stated("host", "TCP drops data that arrive after the peer's FIN, so they have no effect on the stream", "DDP-50")

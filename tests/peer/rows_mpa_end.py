@@ -10,7 +10,6 @@ from outcome import Skip, check, equal
 from rows import row, stated
 from ulp import ERR, FLUSH, SUCCESS, WC_RECV
 
-stated("absent", "the driver passes ULPDUs to DDP only in the order of the stream", "MPA-1", "MPA-8", "MPA-52", "OPT-10", "OPT-12")
 stated("absent", "the driver checks an FPDU only after TCP has received its segments, and TCP acknowledges these segments", "MPA-92")
 stated("ulp", "documented: user guide, setting crc", "MPA-31")
 

@@ -17,7 +17,6 @@ from ulp import SUCCESS
 
 stated("absent", "TCP divides the stream by its MSS, and DF is set (OPT-16), so this end sends no fragments", "OPT-4")
 stated("design", "sock.c: prepare() sets TCP_NODELAY on every socket of the kernel; tx.c packs only messages that are already posted", "OPT-7", "OPT-9")
-stated("host", "TCP drops a repeated octet before the driver can read it (sock_recv.c: iwt_sock_peek())", "OPT-11")
 stated("host", "the kernel's IP reassembles fragments", "OPT-17")
 stated("design", "rx.c: take_fpdus() reads FPDUs in TCP's buffers, and copies the payload once, to its destination",
        "OPT-20")

@@ -30,10 +30,12 @@ from messages import READS, SINK, Exchange, Inbox, Memory
 from outcome import check, equal, is_late
 from ulp import FLUSH, LOC_LEN_ERR
 
-# The values of the link's settings crc and markers; after every ROUND streams the next values
-# follow
+# The values of the link's settings crc, markers and ahead; after every ROUND streams the next
+# values follow
 ROUND = 64
-SETTINGS = (("on", "off"), ("off", "off"), ("on", "on"), ("off", "on"))
+SETTINGS = (("on", "off", "off"), ("on", "off", "on"), ("off", "off", "off"), ("on", "on", "off"), ("off", "on", "off"))
+# The least number of streams with the setting ahead in which some data must be placed ahead
+ENOUGH = 20
 SMALL = ((0, 0), (1, 40), (1, 300), (300, 1500))
 LARGE = ((0, 40), (1500, 9000), (9000, 60000))
 ENDS = ("fin", "rst", "disconnect", "fin_within", "rst_within", "beyond", "too_long", "too_much", "bad_crc")
@@ -193,8 +195,11 @@ class Stream:
         self.tcp.settle()
 
     def more(self):
-        """The message after an error, which the device must ignore."""
-        return fpdu.tagged(fpdu.WRITE, self.memory.target.stag, self.memory.target.addr, b"more")
+        """
+        The message after an error, which the device must ignore. Its region has no relaxed
+        ordering, so the message may not be placed ahead either.
+        """
+        return fpdu.tagged(fpdu.WRITE, self.memory.strict.stag, self.memory.strict.addr, b"more")
 
     def ended_by(self, *error, **about):
         """Expects a Terminate with this error (layer, type, code), and ends the connection. about:
@@ -208,6 +213,8 @@ class Stream:
         """Checks that the device has placed all data before the error, and no data after it."""
         self.memory.target.check("target")
         self.memory.buffers.check("buffers")
+        self.memory.strict.put(0, b"")
+        self.memory.strict.check("strict")
 
     def alike(self, place):
         """ Returns the first segments of a Write, all of the same size, and this size. Their data
@@ -485,6 +492,7 @@ class Torture:
         self.workers = [Worker(place, args.seed, args.echo) for _ in range(args.jobs)]
         self.until = time.monotonic() + args.time
         self.lock, self.failed, self.late, self.ran = threading.Lock(), 0, 0, 0
+        self.with_ahead, self.placed = 0, 0     # streams with the setting ahead; FPDUs placed ahead in them
 
     def going(self):
         """Returns whether another stream may begin."""
@@ -508,13 +516,20 @@ class Torture:
 
     def round(self, first, last):
         """Runs the streams first to last - 1, which have the same settings of the link."""
-        crc, markers = SETTINGS[first // ROUND % len(SETTINGS)]
+        crc, markers, ahead = SETTINGS[first // ROUND % len(SETTINGS)]
+        before = None
         case = Case(self.place, 0)
         case.setting("crc", crc)
         case.setting("markers", markers)
+        if "AHEAD" not in os.environ.get("IWT_WITHOUT", "").split(","):
+            case.setting("ahead", ahead)
+            before = self.ran, placed_ahead(case)
         numbers = iter(range(first, last))
         with concurrent.futures.ThreadPoolExecutor(len(self.workers)) as pool:
             list(pool.map(lambda worker: self.work(worker, numbers), self.workers))
+        if before and ahead == "on":
+            self.with_ahead += self.ran - before[0]
+            self.placed += placed_ahead(case) - before[1]
         case.close()
 
     def run(self):
@@ -526,6 +541,11 @@ class Torture:
             self.round(max(first, self.args.first), min(first + ROUND, end))
         for worker in self.workers:
             worker.close()
+
+
+def placed_ahead(case):
+    """Returns the device's counter of FPDUs that were placed ahead; 0 without counters."""
+    return case.counters().get("rx_ahead", 0)
 
 
 def overlaps(place):
@@ -571,8 +591,11 @@ def main():
         " (time-out)" if 0 < torture.failed == torture.late else ""))
     many = min(counts["TCPOFOQueue"], counts["TCPDSACKOldSent"] + counts["TCPDSACKOfoSent"]) >= torture.ran
     print("%sok 2 - segments came out of order and overlapped" % ("" if many else "not "))
-    print("1..2")
-    return 0 if many and torture.ran and not torture.failed else 1
+    ahead = torture.placed or torture.with_ahead < ENOUGH or "COUNTERS" in os.environ.get("IWT_WITHOUT", "").split(",")
+    print("%sok 3 - %d FPDUs of %d streams were placed ahead" % (
+        "" if ahead else "not ", torture.placed, torture.with_ahead))
+    print("1..3")
+    return 0 if many and ahead and torture.ran and not torture.failed else 1
 
 
 if __name__ == "__main__":

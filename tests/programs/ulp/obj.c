@@ -124,6 +124,7 @@ static int access_flags(void)
 	       (ulp_has("access", 'a') ? IBV_ACCESS_REMOTE_ATOMIC : 0) |
 	       (ulp_has("access", 'b') ? IBV_ACCESS_MW_BIND : 0) |
 	       (ulp_has("access", 'o') ? IBV_ACCESS_ON_DEMAND : 0) |
+	       (ulp_has("access", 'x') ? IBV_ACCESS_RELAXED_ORDERING : 0) |
 	       (ulp_has("access", 'z') ? IBV_ACCESS_ZERO_BASED : 0);
 }
 
@@ -167,12 +168,12 @@ static int mem_make(struct ulp_mem *m, size_t off)
 }
 
 /*
- * mr mr= [len=] [off=] [access=lwrabzo] [pd=] [iova=] [fill=] [ro=1] [of=] [again=]:
+ * mr mr= [len=] [off=] [access=lwrabzox] [pd=] [iova=] [fill=] [ro=1] [of=] [again=]:
  * addr= stag= lkey=
  * Registers new memory, which begins off= bytes after the beginning of a page. With of= the
  * region uses the memory of another region instead, from the offset off=. Letters of access=:
  * l local write, w remote write, r remote read, a remote atomic, b windows can be bound,
- * z zero-based, o on-demand paging. fill= is the value of each byte; ro=1 maps the memory
+ * z zero-based, o on-demand paging, x relaxed ordering. fill= is the value of each byte; ro=1 maps the memory
  * read-only. again= maps the same len bytes (whole pages) this number of times.
  */
 static int cmd_mr(void)
