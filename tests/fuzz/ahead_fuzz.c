@@ -77,12 +77,12 @@ static void recognise(struct iwt_ahead *a, u32 n, const struct iwt_fpdu *first)
 {
 	u32 pos = first->pos, i;
 	struct iwt_fpdu f;
-	u64 serial;
+	u64 place;
 
 	for (i = 0; i < n; i++) {
 		pos = a->run[a->first].begin;
-		SAME(iwt_ahead_at(a, pos, &f, &serial), IWT_AHEAD_PLACED);
-		SAME(serial, (i + 1) / 3);
+		SAME(iwt_ahead_at(a, pos, &f, &place), IWT_AHEAD_PLACED);
+		SAME(place, (i + 1) / 3);
 		if (!i) {
 			SAME(f.size, first->size);
 			SAME(f.payload_len, first->payload_len);
@@ -90,7 +90,7 @@ static void recognise(struct iwt_ahead *a, u32 n, const struct iwt_fpdu *first)
 		}
 		iwt_ahead_pass(a);
 	}
-	SAME(iwt_ahead_at(a, pos, &f, &serial), IWT_AHEAD_NONE);
+	SAME(iwt_ahead_at(a, pos, &f, &place), IWT_AHEAD_NONE);
 }
 
 static u32 found_in(const struct pieces *p, u32 len, u32 pos, bool *found)

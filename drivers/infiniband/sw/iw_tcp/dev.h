@@ -79,7 +79,7 @@ struct iwt_stats;
  * @n_qps: number of queue pairs
  * @n_cqs: number of completion queues
  * @n_pds: number of protection domains
- * @mr_serial: number of regions and windows created so far
+ * @mr_touches: number of registrations into which data behind a gap were placed (rx_place.c)
  * @n_mrs: number of memory regions
  * @n_mws: number of memory windows
  * @n_srqs: number of shared receive queues
@@ -123,7 +123,7 @@ struct iwt_dev {
 	atomic_t n_qps;
 	atomic_t n_cqs;
 	atomic_t n_pds;
-	atomic_t mr_serial;
+	atomic_t mr_touches;
 	atomic_t n_mrs;
 	atomic_t n_mws;
 	atomic_t n_srqs;

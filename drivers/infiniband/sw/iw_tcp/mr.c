@@ -158,8 +158,6 @@ int iwt_mr_publish(struct iwt_mr *mr)
 		return ret;
 	}
 	write_lock_bh(&mr->lock);
-	/* the lower half counts the later registrations of this region */
-	mr->serial = (u64)atomic_inc_return(&mr->dev->mr_serial) << 32;
 	iwt_mr_set_stag(mr, stag);
 	write_unlock_bh(&mr->lock);
 	return 0;

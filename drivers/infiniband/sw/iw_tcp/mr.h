@@ -50,7 +50,6 @@ enum iwt_mr_kind {
  * @odp: IWT_MR_ODP: table of the pages of the process that are present
  * @pager: IWT_MR_ODP: makes absent pages present
  * @user: IWT_MR_ODP: user address of the first byte
- * @serial: number that is different after each registration, also under the same STag
  * @access: present access flags, enum ib_access_flags
  * @rcu: defers freeing, because lookups run under RCU
  */
@@ -73,7 +72,6 @@ struct iwt_mr {
 	struct iwt_odp *odp;
 	struct iwt_pager *pager;
 	u64 user;
-	u64 serial;
 	int access;
 	struct rcu_head rcu;
 };

@@ -194,10 +194,9 @@ u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const void *pd,
 		take_next(mr);
 		mr->stag = stag;
 		mr->access = access;
-		mr->serial++;
 		mr->region.rights = rights;
 		/* consumers in the kernel read data only after the completion (ib_verbs.h) */
-		mr->region.relaxed = true;
+		mr->region.relaxed = IWT_RELAXED;
 		mr->region.valid = true;
 		err = IWT_OK;
 	}

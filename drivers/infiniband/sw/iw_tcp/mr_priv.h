@@ -41,6 +41,12 @@ static inline void iwt_mr_note_pinned(struct ib_umem *umem, bool is)
 	atomic64_add(is ? bytes : -bytes, &to_iwt_dev(umem->ibdev)->pinned);
 }
 
+/* Return: region.relaxed of a new registration with the flags @access */
+static inline u32 iwt_mr_order(int access)
+{
+	return access & IB_ACCESS_RELAXED_ORDERING ? IWT_RELAXED : 0;
+}
+
 /*
  * Set the bounds, the rights and the validity of @mr. The flags @mr->access are already set.
  * Either @mr has no STag yet, or the caller holds @mr->lock for writing.
@@ -52,7 +58,7 @@ static inline void iwt_mr_cover(struct iwt_mr *mr, u64 iova, u64 len,
 	mr->region.base = iova;
 	mr->region.len = len;
 	mr->region.rights = rights;
-	mr->region.relaxed = mr->access & IB_ACCESS_RELAXED_ORDERING;
+	mr->region.relaxed = iwt_mr_order(mr->access);
 	mr->region.valid = valid;
 }
 

@@ -213,14 +213,13 @@ static int switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
 		.len = c->len,
 		.rights = rights,
 		.valid = !mr->revoked,
-		.relaxed = c->access & IB_ACCESS_RELAXED_ORDERING,
+		.relaxed = iwt_mr_order(c->access),
 		.owner = c->pd,
 	};
 	mr->origin = c->iova;
 	old = mr->stag;
 	iwt_mr_set_stag(mr, *stag);
 	mr->access = c->access;
-	mr->serial++;
 	write_unlock_bh(&mr->lock);
 	*stag = old;
 	return 0;

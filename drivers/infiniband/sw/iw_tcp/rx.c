@@ -178,6 +178,24 @@ static void count_taken(struct iwt_stream *st, const struct taken *t)
 }
 
 /*
+ * read_fpdu() in a stream with markers. Not inline: other streams need no instruction for what
+ * only streams with markers may do.
+ */
+static noinline enum iwt_fpdu_status
+read_marked(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_cursor *at, u32 left,
+	    u32 *err)
+	__must_hold(&st->lock)
+{
+	const struct iwt_rx *rx = &st->rx;
+
+	if (iwt_rx_places(rx))
+		return iwt_rx_read_placing(st, f, at, left, err);
+	if (iwt_fpdu_follows_marked(&at->c, left, &rx->rules, f))
+		return IWT_FPDU_OK;
+	return iwt_fpdu_read_marked(&at->c, sizeof(*at), left, rx->pos, &rx->rules, f, err);
+}
+
+/*
  * Read the FPDU at the cursor into @f. If the FPDU continues the message of the previous FPDU,
  * which is in @f, only the fields that differ are read.
  */
@@ -187,11 +205,11 @@ static enum iwt_fpdu_status read_fpdu(struct iwt_stream *st, struct iwt_fpdu *f,
 {
 	const struct iwt_rx *rx = &st->rx;
 
-	if (iwt_rx_places(rx))
-		return iwt_rx_read_placing(st, f, at, left, err);
-	if (iwt_fpdu_follows(&at->c, left, &rx->rules, f))
+	if (unlikely(rx->rules.markers))
+		return read_marked(st, f, at, left, err);
+	if (iwt_fpdu_follows_plain(&at->c, left, &rx->rules, f))
 		return IWT_FPDU_OK;
-	return iwt_fpdu_read(&at->c, sizeof(*at), left, rx->pos, &rx->rules, f, err);
+	return iwt_fpdu_read_plain(&at->c, sizeof(*at), left, rx->pos, &rx->rules, f, err);
 }
 
 /*

@@ -95,13 +95,31 @@ static bool copy_payload(const struct iwt_mr *mr, struct iwt_fpdu *f, struct iwt
 	return f->walked == f->payload_len;
 }
 
+/*
+ * Return: the number of the present registration of @mr, which @hold holds. A registration gets
+ * its number when data are placed ahead into its memory for the first time, so that registering
+ * needs no instruction for this. Several engines may hold @mr at the same time.
+ */
+static u32 touch(struct iwt_dev *dev, struct iwt_mr *mr)
+{
+	u32 was = READ_ONCE(mr->region.relaxed), n;
+
+	if (was != IWT_RELAXED)
+		return was;
+	do {
+		n = atomic_inc_return(&dev->mr_touches);
+	} while (n <= IWT_RELAXED);
+	was = cmpxchg(&mr->region.relaxed, IWT_RELAXED, n);
+	return was == IWT_RELAXED ? n : was;
+}
+
 /* Place the FPDU at the cursor, if this is allowed now, and remember it. */
 static void place_ahead(struct iwt_stream *st, struct iwt_hold *hold, struct iwt_fpdu *f,
 			struct iwt_ahead_cursor at)
 	__must_hold(&st->lock)
 {
 	u32 need = right_for(st, f);
-	const struct iwt_mr *mr;
+	struct iwt_mr *mr;
 
 	if (!need)
 		return;
@@ -112,7 +130,7 @@ static void place_ahead(struct iwt_stream *st, struct iwt_hold *hold, struct iwt
 		return;
 	if (!copy_payload(mr, f, &at.at.c, &st->rx.rules))
 		return;
-	iwt_ahead_add(st->rx.place, f, mr->serial);
+	iwt_ahead_add(st->rx.place, f, touch(st->dev, mr));
 	iwt_stream_count(st, IWT_C_RX_AHEAD);
 }
 
@@ -135,8 +153,9 @@ static bool examine(struct iwt_stream *st, struct iwt_ahead_cursor *cur, u32 ava
 		if (!c->len && !c->more(c))
 			break;
 		status = IWT_FPDU_OK;
-		if (!iwt_fpdu_follows(c, avail, rules, &f))
-			status = iwt_fpdu_read(c, sizeof(*cur), avail, a->scan, rules, &f, &err);
+		if (!iwt_fpdu_follows_marked(c, avail, rules, &f))
+			status = iwt_fpdu_read_marked(c, sizeof(*cur), avail, a->scan, rules,
+						      &f, &err);
 		if (status == IWT_FPDU_MORE && f.ulpdu_len <= ULPDU_MAX)
 			break;
 		/* examine no byte twice: these bytes, and the rest up to the next gap, wait */
@@ -218,13 +237,13 @@ void iwt_rx_place_ahead(struct iwt_stream *st)
 		;
 }
 
-/* Does the memory into which an FPDU was placed still have the same registration? */
-static bool still_registered(struct iwt_stream *st, u32 stag, u64 serial)
+/* Does the memory still belong to the same registration? */
+static bool same_place(struct iwt_stream *st, const struct iwt_fpdu *f, u64 place)
 	__must_hold(&st->lock)
 {
-	const struct iwt_mr *mr = iwt_hold_mr(&st->rx.hold, st->dev, stag);
+	const struct iwt_mr *mr = iwt_hold_mr(&st->rx.hold, st->dev, f->ddp.stag);
 
-	return mr && mr->serial == serial;
+	return mr && READ_ONCE(mr->region.relaxed) == place;
 }
 
 /*
@@ -239,9 +258,9 @@ static bool read_placed(struct iwt_stream *st, struct iwt_fpdu *f, u32 left,
 {
 	struct iwt_rx *rx = &st->rx;
 	struct iwt_fpdu placed;
-	u64 serial;
+	u64 place;
 
-	switch (iwt_ahead_at(rx->place, rx->pos, &placed, &serial)) {
+	switch (iwt_ahead_at(rx->place, rx->pos, &placed, &place)) {
 	case IWT_AHEAD_NONE:
 		return false;
 	case IWT_AHEAD_CONFLICT:
@@ -256,9 +275,8 @@ static bool read_placed(struct iwt_stream *st, struct iwt_fpdu *f, u32 left,
 	*status = placed.size > left ? IWT_FPDU_MORE : IWT_FPDU_OK;
 	if (*status == IWT_FPDU_OK) {
 		iwt_ahead_pass(rx->place);
-		if (!still_registered(st, placed.ddp.stag, serial))
+		if (!same_place(st, &placed, place))
 			return false;
-		rx->placed = true;
 		iwt_stream_count(st, IWT_C_RX_AHEAD_KEPT);
 	}
 	*f = placed;
@@ -273,8 +291,8 @@ static bool read_placed(struct iwt_stream *st, struct iwt_fpdu *f, u32 left,
  * @left: number of bytes that have arrived from @at on
  * @err: as iwt_fpdu_read()
  *
- * Sets st->rx.placed. If FPDUs in order end within an FPDU that was placed, the markers of these
- * FPDUs were wrong (RFC 5044 8, error 3).
+ * If FPDUs in order end within an FPDU that was placed, the markers of these FPDUs were wrong
+ * (RFC 5044 8, error 3).
  *
  * Return: as iwt_fpdu_read().
  */
@@ -285,12 +303,12 @@ enum iwt_fpdu_status iwt_rx_read_placing(struct iwt_stream *st, struct iwt_fpdu 
 	enum iwt_fpdu_status status;
 
 	lockdep_assert_held(&st->lock);
-	rx->placed = false;
 	if (read_placed(st, f, left, &status, err))
 		return status;
-	if (iwt_fpdu_follows(&at->c, left, &rx->rules, f))
+	f->flat = NULL;	/* of an FPDU that was placed */
+	if (iwt_fpdu_follows_marked(&at->c, left, &rx->rules, f))
 		return IWT_FPDU_OK;
-	status = iwt_fpdu_read(&at->c, sizeof(*at), left, rx->pos, &rx->rules, f, err);
+	status = iwt_fpdu_read_marked(&at->c, sizeof(*at), left, rx->pos, &rx->rules, f, err);
 	rx->place_stop |= f->ulpdu_len > ULPDU_MAX;
 	return status;
 }

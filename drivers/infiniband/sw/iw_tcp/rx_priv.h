@@ -66,22 +66,11 @@ static inline bool iwt_rx_places(const struct iwt_rx *rx)
 	return unlikely(rx->place);
 }
 
-/* Was the FPDU that is being received placed already? */
-static inline bool iwt_rx_is_placed(const struct iwt_rx *rx)
-{
-	return unlikely(rx->placed);
-}
-
 enum iwt_fpdu_status iwt_rx_read_placing(struct iwt_stream *st, struct iwt_fpdu *f,
 					 struct iwt_sock_cursor *at, u32 left, u32 *err)
 	__must_hold(&st->lock);
 #else
 static inline bool iwt_rx_places(const struct iwt_rx *rx)
-{
-	return false;
-}
-
-static inline bool iwt_rx_is_placed(const struct iwt_rx *rx)
 {
 	return false;
 }

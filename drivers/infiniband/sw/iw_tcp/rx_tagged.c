@@ -104,15 +104,15 @@ static u32 rx_write(struct iwt_stream *st, struct iwt_fpdu *f,
 	if (f->payload_len &&
 	    (v != IWT_ACCESS_OK || !(st->rights & IWT_REMOTE_WRITE)))
 		return iwt_access_tagged_err(IWT_ACCESS_RIGHTS);
-	err = iwt_rx_is_placed(&st->rx) ? IWT_OK : place_tagged(st, f, at);
+	err = place_tagged(st, f, at);
 	if (!err)
 		iwt_rx_note_write(st, f, f->payload_len);
 	return err;
 }
 
 /*
- * Place the payload into the sink of a Read of this end, unless it was placed ahead. Return:
- * IWT_OK; %IWT_ERR_LOCAL if the sink can't be written; or %IWT_ERR_ABSENT.
+ * Place the payload into the sink of a Read of this end. Return: IWT_OK; %IWT_ERR_LOCAL if the
+ * sink can't be written; or %IWT_ERR_ABSENT.
  */
 static u32 place_response(struct iwt_stream *st, struct iwt_read_out *out,
 			  struct iwt_fpdu *f, struct iwt_cursor *at)
@@ -123,10 +123,6 @@ static u32 place_response(struct iwt_stream *st, struct iwt_read_out *out,
 	enum iwt_access_verdict v;
 	const u8 *from;
 
-	if (iwt_rx_is_placed(&st->rx)) {
-		out->got += left;
-		return IWT_OK;
-	}
 	while ((from = iwt_fpdu_piece(f, at, U32_MAX, &len))) {
 		v = iwt_sgl_scatter(&to, from, len, left);
 		if (v == IWT_ACCESS_ABSENT)

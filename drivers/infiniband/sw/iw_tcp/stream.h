@@ -200,7 +200,6 @@ struct iwt_rx_bad {
  * @answered: number of Responses that are still to be received, although their requests have
  *	already finished
  * @place: FPDUs that were placed behind a gap (rx_place.c); NULL if all are placed in order
- * @placed: with @place: the FPDU that is being received was placed already
  * @place_stop: no FPDU may be placed behind a gap any more
  * @rnr_ms: how long a message waits for a receive, in milliseconds; U32_MAX: for ever; 0: a
  *	message without a receive ends the stream
@@ -237,7 +236,6 @@ struct iwt_rx {
 	u16 ahead_n;
 	u32 answered;
 	struct iwt_ahead *place;
-	bool placed;
 	bool place_stop;
 	u32 rnr_ms;
 	u64 wait_until;

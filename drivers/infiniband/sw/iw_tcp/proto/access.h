@@ -15,6 +15,9 @@ enum iwt_rights {
 	IWT_BIND_WINDOWS	= 1 << 5,
 };
 
+/* Value of iwt_region.relaxed, see there. */
+#define IWT_RELAXED	1
+
 /*
  * The protection domain and the stream that access memory. The address of this structure
  * identifies the stream.
@@ -34,8 +37,12 @@ struct iwt_region {
 	 * bound the window. The pointer is only compared, never dereferenced.
 	 */
 	const void *owner;
-	/* the consumer does not rely on the order of the peer's writes to the region */
-	bool relaxed;
+	/*
+	 * Not 0: the consumer does not rely on the order of the peer's writes to the region. Each
+	 * registration sets IWT_RELAXED; rx_place.c replaces IWT_RELAXED with a number that no
+	 * other registration of the device has.
+	 */
+	u32 relaxed;
 };
 
 enum iwt_access_verdict {

@@ -21,6 +21,9 @@
 /* Maximum number of FPDUs in a run. */
 #define RUN_MAX		10000
 
+/* Address of the payload that iwt_ahead_at() reports: nobody reads from it. */
+static const u8 no_payload[1];
+
 /**
  * iwt_ahead_start() - forget all runs
  * @a: what is known; the function sets all fields that are used
@@ -114,11 +117,11 @@ bool iwt_ahead_has_room(const struct iwt_ahead *a)
 }
 
 /* Does @f, at TO and position, continue the run @r? */
-static bool run_goes_on(const struct iwt_ahead_run *r, const struct iwt_fpdu *f, u64 serial)
+static bool run_goes_on(const struct iwt_ahead_run *r, const struct iwt_fpdu *f, u64 place)
 {
 	u64 to = get_unaligned_be64(r->hdr + HDR_TO) + (u64)r->n * run_payload(r);
 
-	return r->end == f->pos && r->ulpdu_len == f->ulpdu_len && r->serial == serial &&
+	return r->end == f->pos && r->ulpdu_len == f->ulpdu_len && r->place == place &&
 	       r->n < RUN_MAX && !memcmp(r->hdr, f->hdr, HDR_TO) && f->ddp.to == to;
 }
 
@@ -126,15 +129,15 @@ static bool run_goes_on(const struct iwt_ahead_run *r, const struct iwt_fpdu *f,
  * iwt_ahead_add() - remember an FPDU that was placed
  * @a: what is known; iwt_ahead_has_room() returned true
  * @f: tagged FPDU behind all FPDUs that were added before
- * @serial: identifies the registration of the memory into which @f was placed
+ * @place: identifies the memory into which @f was placed
  */
-void iwt_ahead_add(struct iwt_ahead *a, const struct iwt_fpdu *f, u64 serial)
+void iwt_ahead_add(struct iwt_ahead *a, const struct iwt_fpdu *f, u64 place)
 {
 	struct iwt_ahead_run *r;
 
 	if (a->n) {
 		r = &a->run[slot(a, a->n - 1)];
-		if (run_goes_on(r, f, serial)) {
+		if (run_goes_on(r, f, place)) {
 			r->n++;
 			r->end += f->size;
 			return;
@@ -146,16 +149,16 @@ void iwt_ahead_add(struct iwt_ahead *a, const struct iwt_fpdu *f, u64 serial)
 	r->n = 1;
 	r->ulpdu_len = f->ulpdu_len;
 	memcpy(r->hdr, f->hdr, sizeof(r->hdr));
-	r->serial = serial;
+	r->place = place;
 }
 
 /**
  * iwt_ahead_at() - was the next FPDU in order placed ahead?
  * @a: what is known
  * @pos: stream position of the next FPDU in order
- * @f: if the result is %IWT_AHEAD_PLACED, set to this FPDU, as iwt_fpdu_read() sets it for an
- *	FPDU that is not contiguous
- * @serial: if the result is %IWT_AHEAD_PLACED, set to the serial number from iwt_ahead_add()
+ * @f: if the result is %IWT_AHEAD_PLACED, set to this FPDU, as iwt_fpdu_read() sets it, but
+ *	iwt_fpdu_piece() finds no payload that is left
+ * @place: if the result is %IWT_AHEAD_PLACED, set to @place of iwt_ahead_add()
  *
  * The header in @f is the one that was checked when the FPDU was placed. The octets that TCP
  * delivers now may differ from those: the copy that was placed first counts. If FPDUs in order
@@ -164,7 +167,7 @@ void iwt_ahead_add(struct iwt_ahead *a, const struct iwt_fpdu *f, u64 serial)
  * Return: see enum iwt_ahead_what.
  */
 enum iwt_ahead_what iwt_ahead_at(const struct iwt_ahead *a, u32 pos, struct iwt_fpdu *f,
-				 u64 *serial)
+				 u64 *place)
 {
 	const struct iwt_ahead_run *r = &a->run[a->first];
 
@@ -180,7 +183,9 @@ enum iwt_ahead_what iwt_ahead_at(const struct iwt_ahead *a, u32 pos, struct iwt_
 	memcpy(f->hdr, r->hdr, sizeof(r->hdr));
 	iwt_ddp_parse(f->hdr, &f->ddp);
 	f->pos = pos;
-	*serial = r->serial;
+	f->flat = no_payload;
+	f->walked = f->payload_len;
+	*place = r->place;
 	return IWT_AHEAD_PLACED;
 }
 

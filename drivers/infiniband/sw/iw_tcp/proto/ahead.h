@@ -18,7 +18,7 @@
  * @n: number of these FPDUs; all belong to the same message
  * @ulpdu_len: ULPDU_Length of each FPDU
  * @hdr: DDP header of the first of these FPDUs; the headers of the others differ only in TO
- * @serial: identifies the registration of the memory into which the FPDUs were placed
+ * @place: identifies the memory into which the FPDUs were placed
  */
 struct iwt_ahead_run {
 	u32 begin;
@@ -26,7 +26,7 @@ struct iwt_ahead_run {
 	u16 n;
 	u16 ulpdu_len;
 	u8 hdr[IWT_DDP_TAGGED_LEN];
-	u64 serial;
+	u64 place;
 };
 
 /**
@@ -57,9 +57,9 @@ u32 iwt_ahead_find(const struct iwt_cursor *at, size_t cursor_size, u32 avail, u
 		   bool *found);
 /* Is there room for another run? */
 bool iwt_ahead_has_room(const struct iwt_ahead *a);
-void iwt_ahead_add(struct iwt_ahead *a, const struct iwt_fpdu *f, u64 serial);
+void iwt_ahead_add(struct iwt_ahead *a, const struct iwt_fpdu *f, u64 place);
 enum iwt_ahead_what iwt_ahead_at(const struct iwt_ahead *a, u32 pos, struct iwt_fpdu *f,
-				 u64 *serial);
+				 u64 *place);
 void iwt_ahead_pass(struct iwt_ahead *a);
 
 #endif

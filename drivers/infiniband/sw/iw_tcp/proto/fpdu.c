@@ -369,14 +369,40 @@ read_any(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
 	return fpdu_read_pieces(at, cursor_size, pos, rules, f, err);
 }
 
-/* Read an FPDU of a stream with markers. Not inline, for the same reason as read_any(). */
-static noinline enum iwt_fpdu_status
-read_with_markers(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
-		  u32 pos, const struct iwt_fpdu_rules *rules,
-		  struct iwt_fpdu *f, u32 *err)
+/* Initialize the results. Return: false if the caller's cursor has a wrong size. */
+static bool begin_read(const struct iwt_cursor *at, size_t cursor_size, struct iwt_fpdu *f,
+		       u32 *err)
+{
+	*err = IWT_ERR_DDP_LOCAL;
+	f->size = 0;
+	f->hdr_len = 0;
+	f->ulpdu_len = 0;
+	return cursor_size >= sizeof(*at) && cursor_size <= IWT_CURSOR_MAX;
+}
+
+/**
+ * iwt_fpdu_read_marked() - iwt_fpdu_read() in a stream with markers
+ * @at: as for iwt_fpdu_read()
+ * @cursor_size: as for iwt_fpdu_read()
+ * @avail: as for iwt_fpdu_read()
+ * @pos: as for iwt_fpdu_read()
+ * @rules: as for iwt_fpdu_read()
+ * @f: as for iwt_fpdu_read()
+ * @err: as for iwt_fpdu_read()
+ *
+ * Same context as iwt_fpdu_read().
+ *
+ * Return: as iwt_fpdu_read().
+ */
+enum iwt_fpdu_status iwt_fpdu_read_marked(const struct iwt_cursor *at, size_t cursor_size,
+					  u32 avail, u32 pos,
+					  const struct iwt_fpdu_rules *rules,
+					  struct iwt_fpdu *f, u32 *err)
 {
 	u32 front = iwt_fpdu_front(pos);
 
+	if (!begin_read(at, cursor_size, f, err))
+		return IWT_FPDU_BAD;
 	if (at->len >= front + IWT_FPDU_LEN_LEN) {
 		f->ulpdu_len = get_unaligned_be16(at->p + front);
 		f->size = iwt_fpdu_size(f->ulpdu_len, pos, true);
@@ -389,45 +415,26 @@ read_with_markers(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
 }
 
 /**
- * iwt_fpdu_read() - parse and check an FPDU
- * @at: position of the FPDU's first octet, or of the marker in front of this octet; must be the
- *	first member of the owner's cursor struct; not moved
- * @cursor_size: size of the owner's cursor struct, at most IWT_CURSOR_MAX
- * @avail: number of octets of the stream received from @at on
- * @pos: stream position of @at, modulo 2^32, counted from the first octet
- *	after the startup frame
- * @rules: negotiated properties of this direction
- * @f: the FPDU. If the result is IWT_FPDU_OK, the function has set all fields. If the result is
- *	IWT_FPDU_BAD, it has set hdr, hdr_len and ulpdu_len, for the Terminate. If the result is
- *	IWT_FPDU_MORE, it has set size, to 0 if the size is not yet known. All other fields are
- *	undefined
- * @err: set to the error for the Terminate if the result is IWT_FPDU_BAD, to IWT_OK if the result
- *	is IWT_FPDU_OK, else undefined
+ * iwt_fpdu_read_plain() - iwt_fpdu_read() in a stream without markers
+ * @at: as for iwt_fpdu_read()
+ * @cursor_size: as for iwt_fpdu_read()
+ * @avail: as for iwt_fpdu_read()
+ * @pos: as for iwt_fpdu_read()
+ * @rules: as for iwt_fpdu_read()
+ * @f: as for iwt_fpdu_read()
+ * @err: as for iwt_fpdu_read()
  *
- * The function checks nothing before the whole FPDU has been received. Then it checks, in this
- * order: the CRC, the markers, whether ULPDU_Length is long enough for the DDP header, and the
- * DDP version. A wrong marker is reported as a marker error only if the CRC is correct (RFC 5044
- * 8). A sender on this machine may change the octets of the stream at any time. So the headers
- * are parsed only from the copy in @f: a change has the same effect as if the sender had sent the
- * changed octets.
+ * Same context as iwt_fpdu_read().
  *
- * Any context; sleeps only if @at->more sleeps.
- *
- * Return: IWT_FPDU_OK, IWT_FPDU_MORE or IWT_FPDU_BAD.
+ * Return: as iwt_fpdu_read().
  */
-enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_size,
-				   u32 avail, u32 pos,
-				   const struct iwt_fpdu_rules *rules,
-				   struct iwt_fpdu *f, u32 *err)
+enum iwt_fpdu_status iwt_fpdu_read_plain(const struct iwt_cursor *at, size_t cursor_size,
+					 u32 avail, u32 pos,
+					 const struct iwt_fpdu_rules *rules,
+					 struct iwt_fpdu *f, u32 *err)
 {
-	*err = IWT_ERR_DDP_LOCAL;
-	f->size = 0;
-	f->hdr_len = 0;
-	f->ulpdu_len = 0;
-	if (cursor_size < sizeof(*at) || cursor_size > IWT_CURSOR_MAX)
+	if (!begin_read(at, cursor_size, f, err))
 		return IWT_FPDU_BAD;
-	if (rules->markers)
-		return read_with_markers(at, cursor_size, avail, pos, rules, f, err);
 	if (at->len >= IWT_FPDU_LEN_LEN) {
 		f->ulpdu_len = get_unaligned_be16(at->p);
 		f->size = iwt_fpdu_size(f->ulpdu_len, pos, false);
@@ -457,9 +464,9 @@ bool iwt_fpdu_payload(struct iwt_fpdu *f, struct iwt_cursor *at,
 {
 	u32 skip;
 
-	f->walked = 0;
 	if (f->flat)
 		return true;
+	f->walked = 0;
 	skip = iwt_fpdu_span(f->pos, IWT_FPDU_LEN_LEN + f->hdr_len, rules->markers);
 	f->room = rules->markers ? iwt_fpdu_to_marker(f->pos + skip) : U32_MAX;
 	return iwt_cursor_skip(at, skip);

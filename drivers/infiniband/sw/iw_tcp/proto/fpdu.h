@@ -37,13 +37,20 @@ struct iwt_fpdu {
 	bool follows;		/* had the headers that were predicted from the last FPDU */
 };
 
-enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_size,
-				   u32 avail, u32 pos,
-				   const struct iwt_fpdu_rules *rules,
-				   struct iwt_fpdu *f, u32 *err);
-/* Has the next FPDU been received, with the predicted headers and a correct CRC? */
-bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
-		      const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f);
+/* iwt_fpdu_read() in a stream without markers, and in a stream with markers */
+enum iwt_fpdu_status iwt_fpdu_read_plain(const struct iwt_cursor *at, size_t cursor_size,
+					 u32 avail, u32 pos,
+					 const struct iwt_fpdu_rules *rules,
+					 struct iwt_fpdu *f, u32 *err);
+enum iwt_fpdu_status iwt_fpdu_read_marked(const struct iwt_cursor *at, size_t cursor_size,
+					  u32 avail, u32 pos,
+					  const struct iwt_fpdu_rules *rules,
+					  struct iwt_fpdu *f, u32 *err);
+/* iwt_fpdu_follows() in a stream without markers, and in a stream with markers */
+bool iwt_fpdu_follows_plain(const struct iwt_cursor *at, u32 avail,
+			    const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f);
+bool iwt_fpdu_follows_marked(const struct iwt_cursor *at, u32 avail,
+			     const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f);
 /* Can the headers of the FPDU after @f be predicted? */
 bool iwt_fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rules);
 u32 iwt_fpdu_alike(const struct iwt_cursor *at, u32 avail, u32 most, const struct iwt_fpdu *f);
@@ -84,6 +91,65 @@ static inline u32 iwt_fpdu_front(u32 pos)
 static inline bool iwt_fpdu_crc_holds(const u8 *p, u32 size, const struct iwt_fpdu_rules *rules)
 {
 	return !rules->crc || iwt_fpdu_crc_ok(p, size);
+}
+
+/**
+ * iwt_fpdu_read() - parse and check an FPDU
+ * @at: position of the FPDU's first octet, or of the marker in front of this octet; must be the
+ *	first member of the owner's cursor struct; not moved
+ * @cursor_size: size of the owner's cursor struct, at most IWT_CURSOR_MAX
+ * @avail: number of octets of the stream received from @at on
+ * @pos: stream position of @at, modulo 2^32, counted from the first octet
+ *	after the startup frame
+ * @rules: negotiated properties of this direction
+ * @f: the FPDU. If the result is IWT_FPDU_OK, the function has set all fields. If the result is
+ *	IWT_FPDU_BAD, it has set hdr, hdr_len and ulpdu_len, for the Terminate. If the result is
+ *	IWT_FPDU_MORE, it has set size, to 0 if the size is not yet known. All other fields are
+ *	undefined
+ * @err: set to the error for the Terminate if the result is IWT_FPDU_BAD, to IWT_OK if the result
+ *	is IWT_FPDU_OK, else undefined
+ *
+ * The function checks nothing before the whole FPDU has been received. Then it checks, in this
+ * order: the CRC, the markers, whether ULPDU_Length is long enough for the DDP header, and the
+ * DDP version. A wrong marker is reported as a marker error only if the CRC is correct (RFC 5044
+ * 8). A sender on this machine may change the octets of the stream at any time. So the headers
+ * are parsed only from the copy in @f: a change has the same effect as if the sender had sent the
+ * changed octets.
+ *
+ * Any context; sleeps only if @at->more sleeps.
+ *
+ * Return: IWT_FPDU_OK, IWT_FPDU_MORE or IWT_FPDU_BAD.
+ */
+static inline enum iwt_fpdu_status
+iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_size, u32 avail, u32 pos,
+	      const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f, u32 *err)
+{
+	return rules->markers ?
+		iwt_fpdu_read_marked(at, cursor_size, avail, pos, rules, f, err) :
+		iwt_fpdu_read_plain(at, cursor_size, avail, pos, rules, f, err);
+}
+
+/**
+ * iwt_fpdu_follows() - does the next FPDU have the predicted headers?
+ * @at: position of the first octet of the next FPDU; not moved
+ * @avail: number of octets of the stream received from @at on
+ * @rules: negotiated properties of this direction
+ * @f: the last FPDU, as iwt_fpdu_read() or this function set it on success, or zeroed
+ *
+ * All segments of a message except the last segment have the same length, and the same headers
+ * except for TO or MO: the payload of a segment follows the payload of the segment
+ * before. So the results of the checks of the last FPDU are also valid for the next FPDU. The
+ * function compares the headers of the next FPDU, and checks its CRC.
+ *
+ * Return: true if the whole FPDU has been received, has the predicted headers and a correct CRC;
+ * then @f describes this FPDU. If the result is false, @f is unchanged, and the caller has to
+ * call iwt_fpdu_read().
+ */
+static inline bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
+				    const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f)
+{
+	return rules->markers ? iwt_fpdu_follows_marked(at, avail, rules, f) :
+				iwt_fpdu_follows_plain(at, avail, rules, f);
 }
 
 /**

@@ -64,19 +64,27 @@ static bool fpdu_predicts(const struct iwt_fpdu *f)
 	       f->hdr_len == (f->ddp.tagged ? IWT_DDP_TAGGED_LEN : IWT_DDP_UNTAGGED_LEN);
 }
 
-/*
- * As iwt_fpdu_follows(), in a stream with markers. The next FPDU must be contiguous, and no
- * marker may divide its headers. Its number of markers, and so its size, may differ from that of
- * @f. This function is not inline, so that iwt_fpdu_follows() needs fewer registers.
+/**
+ * iwt_fpdu_follows_marked() - iwt_fpdu_follows() in a stream with markers
+ * @at: as for iwt_fpdu_follows()
+ * @avail: as for iwt_fpdu_follows()
+ * @rules: as for iwt_fpdu_follows()
+ * @f: as for iwt_fpdu_follows()
+ *
+ * The next FPDU must be contiguous, and no marker may divide its headers. Its number of markers,
+ * and so its size, may differ from that of @f. Any context.
+ *
+ * Return: as iwt_fpdu_follows().
  */
-static noinline bool follows_marked(const struct iwt_cursor *at, u32 avail,
-				    const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f)
+bool iwt_fpdu_follows_marked(const struct iwt_cursor *at, u32 avail,
+			     const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f)
 {
 	u32 pos = f->pos + f->size;
 	u32 front = iwt_fpdu_front(pos), size;
 	u8 start[UNTAGGED_START];
 
-	if (iwt_fpdu_to_marker(pos + front) < IWT_FPDU_LEN_LEN + f->hdr_len)
+	if (!fpdu_predicts(f) ||
+	    iwt_fpdu_to_marker(pos + front) < IWT_FPDU_LEN_LEN + f->hdr_len)
 		return false;
 	size = iwt_fpdu_size(f->ulpdu_len, pos, true);
 	if (min(at->len, avail) < size)
@@ -110,32 +118,23 @@ bool iwt_fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rul
 }
 
 /**
- * iwt_fpdu_follows() - does the next FPDU have the predicted headers?
- * @at: position of the first octet of the next FPDU; not moved
- * @avail: number of octets of the stream received from @at on
- * @rules: negotiated properties of this direction
- * @f: the last FPDU, as iwt_fpdu_read() or this function set it on success, or zeroed
+ * iwt_fpdu_follows_plain() - iwt_fpdu_follows() in a stream without markers
+ * @at: as for iwt_fpdu_follows()
+ * @avail: as for iwt_fpdu_follows()
+ * @rules: as for iwt_fpdu_follows()
+ * @f: as for iwt_fpdu_follows()
  *
- * Usually all segments of a message except the last segment have the same length, and the same
- * headers except for TO or MO: the payload of a segment follows the payload of the segment
- * before. So the results of the checks of the last FPDU are also valid for the next FPDU. The
- * function compares the headers of the next FPDU, and checks its CRC.
+ * Any context.
  *
- * Return: true if the whole FPDU has been received, has the predicted headers and a correct CRC;
- * then @f describes this FPDU. If the result is false, @f is unchanged, and the caller has to
- * call iwt_fpdu_read().
+ * Return: as iwt_fpdu_follows().
  */
-bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
-		      const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f)
+bool iwt_fpdu_follows_plain(const struct iwt_cursor *at, u32 avail,
+			    const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f)
 {
 	bool flat = at->len >= f->size;
 	u8 start[UNTAGGED_START];
 
-	if (!fpdu_predicts(f))
-		return false;
-	if (rules->markers)
-		return follows_marked(at, avail, rules, f);
-	if (avail < f->size)
+	if (!fpdu_predicts(f) || avail < f->size)
 		return false;
 	/* without CRC only the headers must be contiguous */
 	if (!flat && (rules->crc || at->len < IWT_FPDU_LEN_LEN + f->hdr_len))
