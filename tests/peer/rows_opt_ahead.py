@@ -407,3 +407,29 @@ def response_ahead(t):
             got = conn.poll()[0]
             equal((got.wr, got.status, got.opcode), (50, SUCCESS, WC_READ), "completion")
         equal(conn.memory(0, 3000), data, "memory")
+
+
+@row("DDP-5", "MPA-1", alone=True)
+def response_of_another_read(t):
+    """A part of a Response was placed for one Read, but at its turn answers a later Read into the same
+    sink: it is placed again"""
+    conn = ahead(t, swr=8)
+    data, text, size = t.rng.randbytes(1000), t.rng.randbytes(1000), 1000
+
+    def read():
+        conn.post("read", wr=50, sge="%d:0:%d" % (conn.mr, size), stag=77, raddr=0)
+        return list(conn.peer.message(fpdu.READ_REQ))[0].read_request()
+
+    sink = read()
+    begin, _ = add(conn, fpdu.tagged(fpdu.READ_RESP, sink[0], sink[1], text))
+    hole, _ = add(conn, write(conn, AT, b"between"))
+    behind = add(conn, fpdu.tagged(fpdu.READ_RESP, sink[0], sink[1], data))
+    with counted(t, 1, 0):
+        show(conn, behind)
+        equal(conn.memory(0, size), data, "memory behind the gap")
+        conn.tcp.segment(begin, hole)
+        equal((conn.poll()[0].status, conn.memory(0, size)), (SUCCESS, text), "the first Read")
+        equal(read()[:2], sink[:2], "the sink of the second Read")
+        conn.tcp.settle()
+        equal((conn.poll()[0].status, conn.memory(0, size)), (SUCCESS, data), "the second Read")
+    conn.alive()

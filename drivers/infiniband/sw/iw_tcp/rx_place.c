@@ -113,6 +113,19 @@ static u32 touch(struct iwt_dev *dev, struct iwt_mr *mr)
 	return was == IWT_RELAXED ? n : was;
 }
 
+/*
+ * Return: identifies the memory into which @f was placed. @number: number of its registration.
+ * Another Read may use the same sink later, so a Response also belongs to its Read.
+ */
+static u64 place_of(struct iwt_stream *st, const struct iwt_fpdu *f, u32 number)
+	__must_hold(&st->lock)
+{
+	const struct iwt_read_out *out = iwt_readq_oldest(&st->readq);
+	u32 msn = f->ddp.opcode == IWT_OP_READ_RESP && out ? out->msn : 0;
+
+	return (u64)msn << 32 | number;
+}
+
 /* Place the FPDU at the cursor, if this is allowed now, and remember it. */
 static void place_ahead(struct iwt_stream *st, struct iwt_hold *hold, struct iwt_fpdu *f,
 			struct iwt_ahead_cursor at)
@@ -130,7 +143,7 @@ static void place_ahead(struct iwt_stream *st, struct iwt_hold *hold, struct iwt
 		return;
 	if (!copy_payload(mr, f, &at.at.c, &st->rx.rules))
 		return;
-	iwt_ahead_add(st->rx.place, f, touch(st->dev, mr));
+	iwt_ahead_add(st->rx.place, f, place_of(st, f, touch(st->dev, mr)));
 	iwt_stream_count(st, IWT_C_RX_AHEAD);
 }
 
@@ -237,20 +250,20 @@ void iwt_rx_place_ahead(struct iwt_stream *st)
 		;
 }
 
-/* Does the memory still belong to the same registration? */
+/* Does the memory still belong to the same registration, and to the same Read? */
 static bool same_place(struct iwt_stream *st, const struct iwt_fpdu *f, u64 place)
 	__must_hold(&st->lock)
 {
 	const struct iwt_mr *mr = iwt_hold_mr(&st->rx.hold, st->dev, f->ddp.stag);
 
-	return mr && READ_ONCE(mr->region.relaxed) == place;
+	return mr && place_of(st, f, READ_ONCE(mr->region.relaxed)) == place;
 }
 
 /*
  * Was the next FPDU in order placed ahead? If so, set @f to this FPDU, and *@status and *@err as
  * iwt_fpdu_read(). @left: number of bytes that have arrived. Return: false if the FPDU must be
  * read from the stream: because it was not placed, or because its memory was registered anew in
- * between, perhaps under the same STag.
+ * between, perhaps under the same STag, or belongs to another Read.
  */
 static bool read_placed(struct iwt_stream *st, struct iwt_fpdu *f, u32 left,
 			enum iwt_fpdu_status *status, u32 *err)
