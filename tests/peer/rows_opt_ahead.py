@@ -433,3 +433,54 @@ def response_of_another_read(t):
         conn.tcp.settle()
         equal((conn.poll()[0].status, conn.memory(0, size)), (SUCCESS, data), "the second Read")
     conn.alive()
+
+
+def dropped(t):
+    """Returns how often the device's TCP has dropped octets behind a gap that it had acknowledged."""
+    lines = t.place.run("cat", "/proc/net/netstat", capture_output=True, text=True).stdout.splitlines()
+    names, values = [line.split()[1:] for line in lines if line.startswith("TcpExt:")]
+    return int(dict(zip(names, values))["OfoPruned"])
+
+
+@contextlib.contextmanager
+def small_buffer(t):
+    """TCP's receive buffers are small meanwhile."""
+    was = t.place.run("sysctl", "-n", "net.ipv4.tcp_rmem", capture_output=True, text=True).stdout.strip()
+    t.place.run("sysctl", "-qw", "net.ipv4.tcp_rmem=4096 16384 32768")
+    try:
+        yield
+    finally:
+        t.place.run("sysctl", "-qw", "net.ipv4.tcp_rmem=" + was)
+
+
+@row("OPT-10", "OPT-11", alone=True)
+def tcp_drops_what_was_placed(t):
+    """TCP drops octets that were placed ahead, and the peer sends others in their place: the first stay"""
+    with small_buffer(t):
+        stays_when_dropped(t)
+
+
+def stays_when_dropped(t):
+    """The body of tcp_drops_what_was_placed()."""
+    conn = ahead(t)
+    data, text = t.rng.randbytes(SIZE), b"after all"
+    framer, wait = conn.peer.tx, patience.Wait(60)
+    begin, end = add(conn, write(conn, 0, t.rng.randbytes(5000)))
+    was = framer.pos
+    with counted(t, 1, 1):
+        show(conn, add(conn, write(conn, AT, data)))
+        equal(conn.memory(AT, SIZE), data, "memory")
+        before = dropped(t)
+        # pieces with gaps between them, which TCP cannot join, need much memory
+        while dropped(t) == before:
+            wait.check("octets that TCP drops")
+            for at in range(begin + 40, end - 40, 40):
+                conn.tcp.segment(at, at + 20)
+            conn.tcp.pump(0.2)
+        del conn.tcp.out[end:]
+        framer.pos = was
+        add(conn, write(conn, AT, t.rng.randbytes(SIZE)), send(conn, text))
+        conn.tcp.settle()
+        completes(conn, text)
+    equal(conn.memory(AT, SIZE), data, "memory")
+    conn.alive()
