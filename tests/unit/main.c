@@ -58,6 +58,7 @@ int main(void)
 	test_fpdu();
 	test_fpdu_follow();
 	test_rx_alike();
+	test_rx_place();
 	test_txseg();
 	test_marker();
 	test_ahead();

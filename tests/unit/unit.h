@@ -41,6 +41,7 @@ void test_fpdu_vectors(void);
 void test_fpdu(void);
 void test_fpdu_follow(void);
 void test_rx_alike(void);
+void test_rx_place(void);
 void test_txseg(void);
 void test_marker(void);
 void test_ahead(void);

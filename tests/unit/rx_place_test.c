@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Checks rx_place.c, which places data behind a gap: at its turn, an FPDU is read again if its
+ * memory belongs to another registration, even under the same STag, or to another Read.
+ */
+#include <stdlib.h>
+
+#include <linux/unaligned.h>
+
+#include "place/rx_priv.h"
+#include "place/sock_ahead.h"
+
+#include "frame.h"
+#include "unit.h"
+
+#define BASE	0x10000u	/* tagged offset of the region's first byte */
+#define STAG	0x1234500u
+#define START	1000u		/* stream position of the first FPDU */
+#define PAYLOAD	700u
+#define FPDUS	3
+
+static const int pd;
+static u8 memory[FPDUS * PAYLOAD], octets[4096];
+/* place of each FPDU in @octets; the number of octets behind the last FPDU */
+static u32 at[FPDUS + 1];
+/* the octets that have arrived behind a gap: from the FPDU @from on, before the FPDU @until */
+static u32 from, until;
+
+u32 iwt_sock_peek_ahead(const void *s, u32 *off, struct iwt_ahead_cursor *cur)
+{
+	u32 seek = max(*off, at[from]);
+
+	(void)s;
+	if (seek >= at[until])
+		return 0;
+	*cur = (struct iwt_ahead_cursor){
+		.at.c = { .p = octets + seek, .len = at[until] - seek, .more = NULL },
+	};
+	*off = seek;
+	return at[until] - seek;
+}
+
+static bool no_more(struct iwt_cursor *c)
+{
+	(void)c;
+	return false;
+}
+
+static void make_octets(u8 opcode)
+{
+	struct frame_rules rules = { .pos = START, .markers = true, .crc = true };
+	u8 ulpdu[IWT_DDP_TAGGED_LEN + PAYLOAD];
+	u32 i, k;
+
+	for (i = 0; i < FPDUS; i++) {
+		ulpdu[0] = IWT_DDP_TAGGED | 1;
+		ulpdu[1] = 1 << 6 | opcode;
+		put_unaligned_be32(STAG, ulpdu + 2);
+		put_unaligned_be64(BASE + i * PAYLOAD, ulpdu + 6);
+		for (k = IWT_DDP_TAGGED_LEN; k < sizeof(ulpdu); k++)
+			ulpdu[k] = any();
+		at[i + 1] = at[i] + frame_ulpdu(ulpdu, sizeof(ulpdu), &rules, octets + at[i]);
+	}
+}
+
+/* A stream that has placed all FPDUs but the first one behind a gap */
+static void begin(struct iwt_stream *st, struct iwt_dev *dev, u8 opcode)
+{
+	make_octets(opcode);
+	memset(memory, 0, sizeof(memory));
+	*dev = (struct iwt_dev){
+		.mr = { .stag = STAG, .kind = IWT_MR_FAST, .octets = memory,
+			.region = { .base = BASE, .len = sizeof(memory), .valid = true,
+				    .rights = IWT_REMOTE_WRITE | IWT_LOCAL_WRITE, .owner = &pd,
+				    .relaxed = IWT_RELAXED } },
+	};
+	*st = (struct iwt_stream){
+		.dev = dev, .actor = { .party = { &pd } }, .rights = IWT_REMOTE_WRITE,
+		.rx = { .rules = { .crc = true, .markers = true }, .pos = START, .octets = 1 },
+		.readq = { .out = { .sink = { BASE, sizeof(memory), STAG }, .msn = 1 },
+			   .out_n = 1 },
+	};
+	iwt_rx_place_begin(st, iwt_rx_place_new(0));
+	from = 1;
+	until = FPDUS;
+	iwt_rx_place_ahead(st);
+	CHECK_EQ(st->counts[IWT_C_RX_AHEAD], FPDUS - 1);
+	CHECK(memory[PAYLOAD] | memory[PAYLOAD + 1] | memory[PAYLOAD + 2]);
+}
+
+/* The turn of the FPDU @i. Return: true if nothing of its payload is left to place */
+static bool turn(struct iwt_stream *st, struct iwt_fpdu *f, u32 i)
+{
+	struct iwt_sock_cursor cur = {
+		.c = { .p = octets + at[i], .len = at[FPDUS] - at[i], .more = no_more },
+	};
+	u32 err, len;
+	const u8 *p;
+
+	CHECK_EQ(iwt_rx_read_placing(st, f, &cur, at[FPDUS] - at[i], &err), IWT_FPDU_OK);
+	CHECK_EQ(f->size, at[i + 1] - at[i]);
+	CHECK_EQ(f->ddp.to, BASE + i * PAYLOAD);
+	st->rx.pos += f->size;
+	CHECK(iwt_fpdu_payload(f, &cur.c, &st->rx.rules));
+	p = iwt_fpdu_piece(f, &cur.c, UINT32_MAX, &len);
+	if (!p)
+		return true;
+	CHECK(len && p >= octets + at[i] && p < octets + at[i + 1]);
+	return false;
+}
+
+static void test_kept(void)
+{
+	static const u8 opcodes[] = { IWT_OP_WRITE, IWT_OP_READ_RESP };
+	struct iwt_fpdu f = {};
+	struct iwt_stream st;
+	struct iwt_dev dev;
+	u32 i;
+
+	tap_begin("placing ahead: an FPDU that was placed is not placed again");
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		begin(&st, &dev, opcodes[i]);
+		CHECK(!turn(&st, &f, 0));
+		CHECK(turn(&st, &f, 1));
+		CHECK(turn(&st, &f, 2));
+		CHECK_EQ(st.counts[IWT_C_RX_AHEAD_KEPT], 2);
+		free(st.rx.place);
+	}
+	tap_end();
+}
+
+/* As iwt_mr_register(): the same region and STag, perhaps other memory */
+static void test_registered_again(void)
+{
+	struct iwt_fpdu f = {};
+	struct iwt_stream st;
+	struct iwt_dev dev;
+
+	tap_begin("placing ahead: memory that was registered again is written again");
+	begin(&st, &dev, IWT_OP_WRITE);
+	CHECK(!turn(&st, &f, 0));
+	CHECK(turn(&st, &f, 1));
+	dev.mr.region.relaxed = IWT_RELAXED;
+	CHECK(!turn(&st, &f, 2));
+	CHECK_EQ(st.counts[IWT_C_RX_AHEAD_KEPT], 1);
+	free(st.rx.place);
+
+	/* another stream has placed ahead into the new registration, which has a number now */
+	begin(&st, &dev, IWT_OP_WRITE);
+	dev.mr_touches++;
+	dev.mr.region.relaxed = dev.mr_touches + IWT_RELAXED;
+	CHECK(!turn(&st, &f, 0));
+	CHECK(!turn(&st, &f, 1));
+	CHECK_EQ(st.counts[IWT_C_RX_AHEAD_KEPT], 0);
+	free(st.rx.place);
+	tap_end();
+}
+
+static void test_other_read(void)
+{
+	struct iwt_fpdu f = {};
+	struct iwt_stream st;
+	struct iwt_dev dev;
+
+	tap_begin("placing ahead: a Response to another Read is placed again");
+	begin(&st, &dev, IWT_OP_READ_RESP);
+	CHECK(!turn(&st, &f, 0));
+	CHECK(turn(&st, &f, 1));
+	st.readq.out.msn++;
+	CHECK(!turn(&st, &f, 2));
+	free(st.rx.place);
+	tap_end();
+}
+
+/* The number of a registration never equals the mark of a registration without a number. */
+static void test_numbers(void)
+{
+	struct iwt_stream st;
+	struct iwt_dev dev;
+	u32 first;
+
+	tap_begin("placing ahead: each registration gets another number");
+	begin(&st, &dev, IWT_OP_WRITE);
+	first = dev.mr.region.relaxed;
+	CHECK(first > IWT_RELAXED);
+	dev.mr.region.relaxed = IWT_RELAXED;
+	dev.mr_touches = UINT32_MAX;
+	iwt_rx_place_begin(&st, st.rx.place);
+	iwt_rx_place_ahead(&st);
+	CHECK(dev.mr.region.relaxed > IWT_RELAXED);
+	free(st.rx.place);
+	tap_end();
+}
+
+void test_rx_place(void)
+{
+	test_kept();
+	test_registered_again();
+	test_other_read();
+	test_numbers();
+}
