@@ -56,8 +56,16 @@ ip -n "$NS_A" link set $IF_A up
 check "a net device that is up again" becomes same $DEV_A $NS_A $IF_A
 # many add|del: adds or deletes 20 addresses
 many() { seq -f "addr $1 10.77.10.%g/32 dev $IF_A" 20 | ip -n "$NS_A" -batch -; }
+table $DEV_A >"$TMP/before"
 many add
 check "more addresses than entries: the table is full" becomes "[ \$(gids $DEV_A | wc -l) -ge 14 ]"
+# kept: does the table still have each line that it had before?
+kept() {
+	table $DEV_A | sort | comm -13 - <(sort "$TMP/before") >"$TMP/lost"
+	cat "$TMP/lost"
+	[ ! -s "$TMP/lost" ]
+}
+check "more addresses than entries: the former addresses keep their GIDs" kept
 many del
 check "entries are free again" becomes same $DEV_A $NS_A $IF_A
 

@@ -38,19 +38,64 @@ static int gids_of_ip(void)
 	return IWT_GIDS - 1;
 }
 
-/* IP addresses of a net device, as GIDs. */
-struct addrs {
-	int n;
-	union ib_gid gid[IWT_GIDS];
+/*
+ * A walk over the IP addresses of a net device. The first walk finds the entries whose addresses
+ * still exist. The second walk adds the addresses that have no entry. A net device may have more
+ * addresses than there are entries, so the walks do not copy the addresses.
+ *
+ * @t: the table, locked
+ * @adds: this is the second walk
+ * @kept: bits of the entries whose addresses the first walk has found
+ * @changed: the second walk has added an entry
+ */
+struct walk {
+	struct iwt_gid_table *t;
+	bool adds;
+	u32 kept;
+	bool changed;
 };
 
-static void add_addr(struct addrs *a, const struct in6_addr *addr)
+/* Return: index of the entry with this GID, or 0. */
+static int find_gid(const struct iwt_gid_table *t, const union ib_gid *gid)
+	__must_hold(&t->lock)
 {
-	if (a->n < gids_of_ip())
-		memcpy(&a->gid[a->n++], addr, sizeof(*addr));
+	int i;
+
+	for (i = 1; i <= gids_of_ip(); i++)
+		if (!memcmp(&t->gid[i], gid, sizeof(*gid)))
+			return i;
+	return 0;
 }
 
-static void collect4(struct net_device *nd, struct addrs *a)
+/* Add a GID, unless the table is full. */
+static void add_gid(struct walk *w, const union ib_gid *gid)
+	__must_hold(&w->t->lock)
+{
+	static const union ib_gid empty;
+	int at = find_gid(w->t, &empty);
+
+	if (!at)
+		return;
+	w->t->gid[at] = *gid;
+	w->changed = true;
+}
+
+static void see_addr(struct walk *w, const struct in6_addr *addr)
+	__must_hold(&w->t->lock)
+{
+	union ib_gid gid;
+	int at;
+
+	memcpy(&gid, addr, sizeof(gid));
+	at = find_gid(w->t, &gid);
+	if (at)
+		w->kept |= BIT(at);
+	else if (w->adds)
+		add_gid(w, &gid);
+}
+
+static void walk4(struct net_device *nd, struct walk *w)
+	__must_hold(&w->t->lock)
 {
 	const struct in_device *in = __in_dev_get_rcu(nd);
 	const struct in_ifaddr *ifa;
@@ -60,12 +105,13 @@ static void collect4(struct net_device *nd, struct addrs *a)
 		return;
 	in_dev_for_each_ifa_rcu(ifa, in) {
 		ipv6_addr_set_v4mapped(ifa->ifa_local, &addr);
-		add_addr(a, &addr);
+		see_addr(w, &addr);
 	}
 }
 
-/* Collect the IPv6 addresses: the link-local addresses if @link_local, otherwise all others. */
-static void collect6(struct net_device *nd, struct addrs *a, bool link_local)
+/* Walk over the IPv6 addresses: the link-local addresses if @link_local, otherwise all others. */
+static void walk6(struct net_device *nd, struct walk *w, bool link_local)
+	__must_hold(&w->t->lock)
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	struct inet6_dev *in6 = __in6_dev_get(nd);
@@ -80,51 +126,36 @@ static void collect6(struct net_device *nd, struct addrs *a, bool link_local)
 		/* an address that is being removed may still be in the list */
 		if (is_local == link_local && ifa->state != INET6_IFADDR_STATE_DEAD &&
 		    !(ifa->flags & IFA_F_DADFAILED))
-			add_addr(a, &ifa->addr);
+			see_addr(w, &ifa->addr);
 	}
 	read_unlock_bh(&in6->lock);
 #endif
 }
 
-static bool has(const union ib_gid *gids, int n, const union ib_gid *gid)
+static void walk(struct net_device *nd, struct walk *w)
+	__must_hold(&w->t->lock)
 {
-	while (n--)
-		if (!memcmp(&gids[n], gid, sizeof(*gid)))
-			return true;
-	return false;
+	rcu_read_lock();
+	walk4(nd, w);
+	walk6(nd, w, false);
+	walk6(nd, w, true);
+	rcu_read_unlock();
 }
 
-/* Remove the GIDs that are not in @a. Return: true if the table has changed. */
-static bool remove_others(struct iwt_gid_table *t, const struct addrs *a)
-	__must_hold(&t->lock)
+/* Remove the entries that the first walk has not found. Return: true if there were any. */
+static bool remove_others(const struct walk *w)
+	__must_hold(&w->t->lock)
 {
 	bool changed = false;
 	int i;
 
 	for (i = 1; i <= gids_of_ip(); i++) {
-		if (rdma_is_zero_gid(&t->gid[i]) || has(a->gid, a->n, &t->gid[i]))
+		if (rdma_is_zero_gid(&w->t->gid[i]) || w->kept & BIT(i))
 			continue;
-		memset(&t->gid[i], 0, sizeof(t->gid[i]));
+		memset(&w->t->gid[i], 0, sizeof(w->t->gid[i]));
 		changed = true;
 	}
 	return changed;
-}
-
-/* Return: true if the GID has been added; false if it exists, or if the table is full. */
-static bool add_gid(struct iwt_gid_table *t, const union ib_gid *gid)
-	__must_hold(&t->lock)
-{
-	int i;
-
-	if (has(t->gid + 1, gids_of_ip(), gid))
-		return false;
-	for (i = 1; i <= gids_of_ip(); i++) {
-		if (rdma_is_zero_gid(&t->gid[i])) {
-			t->gid[i] = *gid;
-			return true;
-		}
-	}
-	return false;
 }
 
 /**
@@ -138,22 +169,17 @@ static bool add_gid(struct iwt_gid_table *t, const union ib_gid *gid)
 bool iwt_gid_refresh(struct iwt_dev *dev)
 {
 	struct iwt_gid_table *t = &dev->gids;
-	struct addrs a = {};
+	struct walk w = { .t = t };
 	bool changed;
-	int i;
 
-	/* collect with the lock held, so that the last of several updates sees all changes */
+	/* walk with the lock held, so that the last of several updates sees all changes */
 	spin_lock_bh(&t->lock);
-	rcu_read_lock();
-	collect4(dev->netdev, &a);
-	collect6(dev->netdev, &a, false);
-	collect6(dev->netdev, &a, true);
-	rcu_read_unlock();
-	changed = remove_others(t, &a);
-	for (i = 0; i < a.n; i++)
-		changed |= add_gid(t, &a.gid[i]);
+	walk(dev->netdev, &w);
+	changed = remove_others(&w);
+	w.adds = true;
+	walk(dev->netdev, &w);
 	spin_unlock_bh(&t->lock);
-	return changed;
+	return changed || w.changed;
 }
 
 /* Initialise the table of a new device, before it is registered. Process context. */
