@@ -12,6 +12,8 @@
 #include "stats_qp.h"
 #include "unit.h"
 
+static struct iwt_dev dev;
+
 int xa_alloc_cyclic(struct xarray *xa, u32 *id, void *entry, u32 min, u32 max, u32 *next, int gfp)
 {
 	(void)max;
@@ -26,10 +28,12 @@ int xa_alloc_cyclic(struct xarray *xa, u32 *id, void *entry, u32 min, u32 max, u
 	return 0;
 }
 
+/* A counter may be freed only if iwt_counters_sum(), which holds the mutex, cannot find it. */
 void *xa_erase(struct xarray *xa, unsigned long id)
 {
 	void *entry = xa->at[id];
 
+	CHECK(dev.past_mutex.lock.held);
 	xa->at[id] = NULL;
 	return entry;
 }
@@ -51,7 +55,6 @@ u64 iwt_stats_sum(struct iwt_stats *stats, enum iwt_counter c)
 
 static struct iwt_stats of_device;
 static u64 past[IWT_STREAM_COUNTERS];
-static struct iwt_dev dev;
 static struct iwt_qp qp[2];
 
 static void begin(void)

@@ -128,7 +128,10 @@ int iwt_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp, u32 po
 		return -ENOMEM;
 	err = counter_bind(to_iwt_qp(ibqp), counter, c);
 	if (err && is_new) {
+		/* iwt_counters_sum() may be reading the counts */
+		mutex_lock(&dev->past_mutex);
 		xa_erase(&dev->counters, counter->id);
+		mutex_unlock(&dev->past_mutex);
 		counter->id = 0;
 		free_counter(c);
 	}
