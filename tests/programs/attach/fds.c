@@ -15,6 +15,7 @@
 
 #define RACES	24
 #define STAMPED	300	/* number of bursts */
+#define BUF_LOCK	72	/* SO_BUF_LOCK, which older headers lack */
 
 static struct end *end;
 
@@ -37,6 +38,36 @@ static void unfit(int fd, int want, const char *what)
 	snprintf(name, sizeof(name), "responder: %s", what);
 	iwt_is(iwtdv_accept(end->qp, fd, &req, &param, &conn), want, name);
 	end->fd = -1;
+}
+
+/* An attempt must not change the sizes of the buffers, or whether TCP changes these sizes. */
+struct sizes {
+	int receive, send, fixed;
+};
+
+static void read_sizes(int fd, struct sizes *sizes)
+{
+	socklen_t len = sizeof(int);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &sizes->receive, &len) ||
+	    getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sizes->send, &len) ||
+	    getsockopt(fd, SOL_SOCKET, BUF_LOCK, &sizes->fixed, &len))
+		iwt_die("getsockopt");
+}
+
+static void unfit_sized(int fd, int want, const char *what)
+{
+	struct sizes before, after;
+	int small = 8192;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)))
+		iwt_die("setsockopt");
+	read_sizes(fd, &before);
+	unfit(fd, want, what);
+	read_sizes(fd, &after);
+	iwt_ok(!memcmp(&before, &after, sizeof(before)), "the sizes of its buffers are as before");
+	close(fd);
 }
 
 static void unfit_close(int fd, int want, const char *what)
@@ -96,7 +127,7 @@ static void elsewhere(void)
 	int fds[2];
 
 	iwt_tcp_pair("127.0.0.1", fds);
-	unfit_close(fds[0], EADDRNOTAVAIL, "a socket with an address of another device");
+	unfit_sized(fds[0], EADDRNOTAVAIL, "a socket with an address of another device");
 	close(fds[1]);
 	if (there < 0 || setns(there, CLONE_NEWNET)) {
 		iwt_skip("a socket of another network namespace", "no namespace was given");
@@ -105,7 +136,7 @@ static void elsewhere(void)
 	iwt_tcp_pair("127.0.0.1", fds);
 	if (setns(here, CLONE_NEWNET))
 		iwt_die("setns");
-	unfit_close(fds[0], EADDRNOTAVAIL, "a socket of another network namespace");
+	unfit_sized(fds[0], EADDRNOTAVAIL, "a socket of another network namespace");
 	close(fds[1]);
 	close(here);
 	close(there);

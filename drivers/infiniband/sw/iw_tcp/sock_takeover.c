@@ -204,8 +204,6 @@ static int take_locked(struct iwt_sock *s, struct net *net)
 	compat_sock_no_task_frag(sk);
 	/* replace a value that the process may have set; the engines set their own value later */
 	set_rcvlowat(s, 1);
-	iwt_sock_unbind(sk);
-	iwt_sock_widen(s->sock);
 	iwt_sock_set_ulp(sk, true);
 	return 0;
 }
@@ -392,6 +390,9 @@ int iwt_sock_keep(struct iwt_sock *s)
 	 * setsockopt; kernels without SOCK_CUSTOM_SOCKOPT still execute it
 	 */
 	compat_sock_custom_sockopt(s->sock);
+	/* iwt_sock_give_back() could not restore the sizes that these functions change */
+	iwt_sock_unbind(sk);
+	iwt_sock_widen(s->sock);
 	sock_set_flag(sk, SOCK_URGINLINE);
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_error_report = drop_reports;
