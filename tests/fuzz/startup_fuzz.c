@@ -174,7 +174,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			check_again(buf, &f, own.max_rev);
 		if (v != IWT_MPA_OK && v != IWT_MPA_BAD_REV)
 			continue;
-		v = iwt_mpa_admit(&own, &f);
+		v = iwt_mpa_admit(&own, own.max_rev, &f);
 		SAME(v == IWT_MPA_BAD_REV, f.rev > own.max_rev);
 		MUST(v != IWT_MPA_OK || f.reject || f.pd_len <= own.pd_max);
 		MUST(v != IWT_MPA_OK || f.rev || own.rdmac);

@@ -402,11 +402,11 @@ static void test_admit(void)
 {
 	struct iwt_mpa_wish w = own;
 	struct iwt_mpa_frame f = { 0 };
-	u32 rev, bits;
+	u32 rev, bits, max;
 
-	tap_begin("mpa: requests that are not admitted");
+	tap_begin("mpa: frames that are not admitted");
 	for (rev = 0; rev < 256; rev++) {
-		for (bits = 0; bits < 64; bits++) {
+		for (bits = 0; bits < 128; bits++) {
 			tap_about("rev %u bits %x", rev, bits);
 			f.rev = rev;
 			f.crc = bits & 1;
@@ -415,23 +415,25 @@ static void test_admit(void)
 			w.rdmac = bits & 8;
 			w.crc_required = bits & 16;
 			w.max_rev = bits & 32 ? 2 : 1;
-			CHECK_EQ(iwt_mpa_admit(&w, &f),
-				 rev > w.max_rev ? IWT_MPA_BAD_REV :
+			/* the revision of the Request may be lower than that of this end */
+			max = bits & 64 ? 2 : 1;
+			CHECK_EQ(iwt_mpa_admit(&w, max, &f),
+				 rev > max ? IWT_MPA_BAD_REV :
 				 !rev && !(w.rdmac && f.markers) ?
 				 IWT_MPA_UNFIT :
-				 w.crc_required && !f.crc && !f.reject ?
+				 w.crc_required && rev && !f.crc && !f.reject ?
 				 IWT_MPA_UNFIT : IWT_MPA_OK);
 		}
 	}
 	f = (struct iwt_mpa_frame){ .rev = 1 };
 	for (f.pd_len = 0; f.pd_len <= 512; f.pd_len++) {
 		tap_about("private data %u", f.pd_len);
-		CHECK_EQ(iwt_mpa_admit(&own, &f), f.pd_len <= 255 ?
+		CHECK_EQ(iwt_mpa_admit(&own, own.max_rev, &f), f.pd_len <= 255 ?
 			 IWT_MPA_OK : IWT_MPA_UNFIT);
 	}
 	f.pd_len = 512;
 	f.reject = true;
-	CHECK_EQ(iwt_mpa_admit(&own, &f), IWT_MPA_OK);
+	CHECK_EQ(iwt_mpa_admit(&own, own.max_rev, &f), IWT_MPA_OK);
 	tap_end();
 }
 
@@ -479,7 +481,7 @@ static void test_rdmac(void)
 		};
 		CHECK_EQ(iwt_mpa_parse(buf, iwt_mpa_build(&rep, NULL, buf),
 				       true, req.rev, &f), IWT_MPA_BAD_REV);
-		CHECK_EQ(iwt_mpa_admit(&w, &f), w.rdmac ? IWT_MPA_OK :
+		CHECK_EQ(iwt_mpa_admit(&w, req.rev, &f), w.rdmac ? IWT_MPA_OK :
 			 IWT_MPA_UNFIT);
 		iwt_mpa_conclude(&w, &req, &f, &t);
 		check_rdmac(&t, w.rdmac);

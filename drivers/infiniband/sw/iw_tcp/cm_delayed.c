@@ -82,7 +82,7 @@ static int read_request(struct iwt_ep *ep, const struct iwt_delayed *a)
 	v = iwt_mpa_parse(a->request, a->request_len, false, ep->wish.max_rev,
 			  &ep->req);
 	if (v == IWT_MPA_OK || v == IWT_MPA_BAD_REV)
-		v = iwt_mpa_admit(&ep->wish, &ep->req);
+		v = iwt_mpa_admit(&ep->wish, ep->wish.max_rev, &ep->req);
 	if (v == IWT_MPA_UNFIT)
 		return -EOPNOTSUPP;
 	if (v != IWT_MPA_OK)

@@ -339,7 +339,7 @@ static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
 	if (ep->len >= IWT_MPA_HDR_LEN)
 		trace_frame(ep, false, ep->frame);
 	if (n == IWT_MPA_OK || n == IWT_MPA_BAD_REV)
-		n = iwt_mpa_admit(&ep->wish, f);
+		n = iwt_mpa_admit(&ep->wish, max_rev, f);
 	return n;
 }
 

@@ -112,27 +112,31 @@ static bool mpa_is_rdmac(const struct iwt_mpa_wish *own,
 /**
  * iwt_mpa_admit() - can this end accept a well-formed frame?
  * @own: capabilities and settings of this end
+ * @max_rev: as for iwt_mpa_parse()
  * @f: the frame, for which iwt_mpa_parse() returned IWT_MPA_OK or IWT_MPA_BAD_REV
  *
  * The caller answers an unfit Request with a Reply that has R set, and closes gracefully after an
  * unfit Reply. A frame is unfit if it has revision 0 and is not from a supported RDMAC peer (RFC
- * 5044 C.2.1, C.2.2), or if the peer declines CRC and this end requires CRC. A frame is also
- * unfit if its private data are longer than the ULP can receive, because MPA has to pass all
- * private data to the ULP (RFC 5044 7.1.1). Of a Reply with R, only the revision is checked.
+ * 5044 C.2.1, C.2.2), or if the peer declines CRC and this end requires CRC (with an RDMAC peer
+ * CRC is always used). A frame is also unfit if its private data are longer than the ULP can
+ * receive, because MPA has to pass all private data to the ULP (RFC 5044 7.1.1). Of a Reply with
+ * R, only the revision is checked.
  *
- * Return: IWT_MPA_OK; IWT_MPA_UNFIT; or IWT_MPA_BAD_REV if the revision is higher than the
- * highest revision that this end supports, so that the frame is improper.
+ * Return: IWT_MPA_OK; IWT_MPA_UNFIT; or IWT_MPA_BAD_REV if the revision is higher than @max_rev,
+ * so that the frame is improper.
  */
-enum iwt_mpa_verdict iwt_mpa_admit(const struct iwt_mpa_wish *own,
+enum iwt_mpa_verdict iwt_mpa_admit(const struct iwt_mpa_wish *own, u8 max_rev,
 				   const struct iwt_mpa_frame *f)
 {
-	if (f->rev > own->max_rev)
+	bool rdmac = mpa_is_rdmac(own, f);
+
+	if (f->rev > max_rev)
 		return IWT_MPA_BAD_REV;
-	if (!f->rev && !mpa_is_rdmac(own, f))
+	if (!f->rev && !rdmac)
 		return IWT_MPA_UNFIT;
 	if (f->reject)
 		return IWT_MPA_OK;
-	if (own->crc_required && !f->crc)
+	if (own->crc_required && !f->crc && !rdmac)
 		return IWT_MPA_UNFIT;
 	return f->pd_len > own->pd_max ? IWT_MPA_UNFIT : IWT_MPA_OK;
 }

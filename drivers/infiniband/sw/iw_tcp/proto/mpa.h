@@ -74,7 +74,7 @@ struct iwt_mpa_terms {
 u32 iwt_mpa_need(const u8 *buf, u32 len);
 enum iwt_mpa_verdict iwt_mpa_parse(const u8 *buf, u32 len, bool reply,
 				   u8 max_rev, struct iwt_mpa_frame *f);
-enum iwt_mpa_verdict iwt_mpa_admit(const struct iwt_mpa_wish *own,
+enum iwt_mpa_verdict iwt_mpa_admit(const struct iwt_mpa_wish *own, u8 max_rev,
 				   const struct iwt_mpa_frame *f);
 u32 iwt_mpa_build(const struct iwt_mpa_frame *f, const void *pd, u8 *buf);
 void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req);
