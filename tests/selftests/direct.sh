@@ -21,6 +21,10 @@ group() {
 		${IWT_SEED:+-s "$IWT_SEED"} "$DEV_A" "$2" "$DEV_B" "$2" "$1"
 }
 for name in basics attributes refusals late wrong leave reset receives limits errors; do group $name 1; done
+# direct connections never have an RDMAC peer, so this setting has no effect on them
+set_links rdmac_permissive on
+group basics 1
+set_links rdmac_permissive off
 group many 1 -n 300
 group churn 1 -n 60
 # If the setting direct_port of a link is 0, the link's queue pairs cannot connect without rdma_cm

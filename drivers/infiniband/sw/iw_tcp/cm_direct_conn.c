@@ -111,6 +111,9 @@ static int begin_attempt(struct iwt_direct_qp *d, struct iwt_ep *ep)
 	ep->dev = d->dev;
 	ep->initiator = true;
 	iwt_ep_load_settings(ep);
+	/* direct connections need revision 2, so the peer can't be an RDMAC peer */
+	ep->wish.max_rev = 2;
+	ep->wish.rdmac = false;
 	adopt(d, ep);
 	iwt_direct_build(&ep->own, &pd);
 	err = iwt_ep_build_request(ep, &pd, sizeof(pd));
