@@ -128,8 +128,44 @@ static void refused(const char *what, struct end *x, const struct end *y, const 
 		die("the state has changed");
 }
 
+/* Changes the state, and sets the attributes of @attr that @mask names. */
+static int change(struct end *x, enum ibv_qp_state state, int mask, struct ibv_qp_attr attr)
+{
+	attr.qp_state = state;
+	return ibv_modify_qp(x->qp, &attr, IBV_QP_STATE | mask);
+}
+
+static void check_refused(const char *what, int got, int err)
+{
+	report(got == err, "refused: %s (%s)", what, strerror(got));
+}
+
+/* Changes of a queue pair in RTS that must have no effect. */
+static void refused_changes(struct end *x, const struct end *y)
+{
+	const struct ibv_qp_attr attr = {
+		.cur_qp_state = IBV_QPS_RTR, .min_rnr_timer = usual.min_rnr_timer + 1,
+		.dest_qp_num = y->qp->qp_num,
+	};
+
+	check_refused("SQD", to_state(x, IBV_QPS_SQD), EOPNOTSUPP);
+	check_refused("RTR of a queue pair in RTS", to_rtr(x, y, &usual), EINVAL);
+	check_refused("attributes for a second RTS", to_rts(x, &usual), EINVAL);
+	check_refused("dest_qp_num with RTS", change(x, IBV_QPS_RTS, IBV_QP_DEST_QPN, attr), EINVAL);
+	check_refused("another min_rnr_timer with RTS",
+		      change(x, IBV_QPS_RTS, IBV_QP_MIN_RNR_TIMER, attr), EOPNOTSUPP);
+	check_refused("a reset from another state",
+		      change(x, IBV_QPS_RESET, IBV_QP_CUR_STATE, attr), EINVAL);
+	check_refused("a reset with an attribute of SQD",
+		      change(x, IBV_QPS_RESET, IBV_QP_EN_SQD_ASYNC_NOTIFY, attr), EINVAL);
+	report(state_of(x) == IBV_QPS_RTS, "after refused changes the state is RTS");
+}
+
 void test_refusals(void)
 {
+	const struct ibv_qp_attr same = {
+		.cur_qp_state = IBV_QPS_RTS, .min_rnr_timer = usual.min_rnr_timer,
+	};
 	struct end x, y, other;
 	struct side no_gid = a;
 
@@ -150,12 +186,14 @@ void test_refusals(void)
 	report(to_state(&x, IBV_QPS_RTS) == EINVAL, "refused: RTS before RTR");
 	if (to_state(&x, IBV_QPS_RESET) || connect_end(&x, &y, &usual))
 		die("connect");
-	report(to_state(&x, IBV_QPS_SQD) == EOPNOTSUPP, "refused: SQD");
-	report(to_rtr(&x, &y, &usual) == EINVAL, "refused: RTR of a queue pair in RTS");
-	report(state_of(&x) == IBV_QPS_RTS, "after refused changes the state is RTS");
+	refused_changes(&x, &y);
 	if (connect_end(&y, &x, &usual))
 		die("connect");
 	report(talk(&x, &y), "after refused changes the queue pair connects");
+	refused_changes(&x, &y);
+	report(talk(&x, &y), "after refused changes the connection goes on");
+	report(!change(&x, IBV_QPS_RTS, IBV_QP_MIN_RNR_TIMER, same), "RTS with the same min_rnr_timer");
+	report(!change(&x, IBV_QPS_RESET, IBV_QP_CUR_STATE, same), "a reset from the state RTS");
 	end_drop(&x);
 	end_drop(&y);
 }

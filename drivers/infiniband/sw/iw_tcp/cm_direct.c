@@ -73,11 +73,15 @@ static bool gid_to_addr(const struct iwt_dev *dev, const u8 *gid, u16 port,
 	return true;
 }
 
+/* Attributes of a change from RTR to RTS, and of no other change. */
+#define RTS_ATTRS	(IB_QP_SQ_PSN | IB_QP_RNR_RETRY | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |	\
+			 IB_QP_MAX_QP_RD_ATOMIC)
+
 static bool attrs_ok(const struct ib_qp_attr *attr, int mask)
 {
 	const int need = IB_QP_AV | IB_QP_DEST_QPN | IB_QP_RQ_PSN;
 
-	if ((mask & need) != need)
+	if ((mask & need) != need || mask & RTS_ATTRS)
 		return false;
 	return rdma_ah_get_ah_flags(&attr->ah_attr) & IB_AH_GRH &&
 	       attr->dest_qp_num <= 0xffffff && attr->rq_psn <= 0xffffff &&
@@ -250,18 +254,39 @@ static int to_rtr(struct iwt_qp *qp, const struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
-static int to_rts(struct iwt_direct_qp *d, struct iwt_qp *qp, const struct ib_qp_attr *attr,
-		  int mask, struct iwt_qp_change *c)
-	__must_hold(&qp->modifying)
+/*
+ * Check the attributes of a change to RTS. The startup may already have told the peer the former
+ * min_rnr_timer, so this attribute must not change. Return: 0 or -errno.
+ */
+static int rts_attrs_ok(struct iwt_direct_qp *d, const struct ib_qp_attr *attr, int mask)
+	__must_hold(&d->lock)
 {
-	int err;
+	const int allowed = IB_QP_MIN_RNR_TIMER | (d->end.rts ? 0 : RTS_ATTRS);
 
+	if (mask & IWT_DIRECT_ATTRS & ~allowed)
+		return -EINVAL;
+	if (mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer != d->attr.min_rnr_timer)
+		return -EOPNOTSUPP;
 	if ((mask & IB_QP_SQ_PSN && attr->sq_psn > 0xffffff) ||
 	    (mask & IB_QP_RNR_RETRY && attr->rnr_retry > IWT_RNR_RETRY_FOREVER) ||
 	    (mask & IB_QP_TIMEOUT && attr->timeout > 31) ||
 	    (mask & IB_QP_RETRY_CNT && attr->retry_cnt > 7) ||
 	    (mask & IB_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > IWT_MAX_RD_ATOM))
 		return -EINVAL;
+	return 0;
+}
+
+static int to_rts(struct iwt_direct_qp *d, struct iwt_qp *qp, const struct ib_qp_attr *attr,
+		  int mask, struct iwt_qp_change *c)
+	__must_hold(&qp->modifying)
+{
+	int err;
+
+	mutex_lock(&d->lock);
+	err = rts_attrs_ok(d, attr, mask);
+	mutex_unlock(&d->lock);
+	if (err)
+		return err;
 	c->direct = true;
 	err = iwt_qp_modify(qp, c);
 	if (err)
@@ -293,9 +318,17 @@ static int to_reset(struct iwt_direct_qp *d, struct iwt_qp *qp, struct iwt_qp_ch
 	__must_hold(&qp->modifying)
 {
 	const struct iwt_qp_change end = { .mask = IB_QP_STATE, .to = IB_QPS_ERR };
+	const struct iwt_qp_change no_change = {
+		.mask = c->mask & (IB_QP_CUR_STATE | IB_QP_EN_SQD_ASYNC_NOTIFY), .from = c->from,
+	};
 	int tries = IWT_DIRECT_RESET_TRIES;
 	int err;
 
+	/* check the attributes first: a refused reset must not end the connection */
+	err = iwt_qp_modify(qp, &no_change);
+	if (err)
+		return err;
+	c->mask &= ~IB_QP_CUR_STATE;
 	stop(d);
 	iwt_qp_modify(qp, &end);
 	iwt_ep_end_qp(qp);
@@ -355,11 +388,13 @@ static int modify_direct(struct iwt_qp *qp, const struct ib_qp_attr *attr, int m
  * Process context; may sleep, but not for a peer.
  *
  * Return: 0; -EOPNOTSUPP if the link or the queue pair can have no direct connection, if both
- * ends are the same queue pair, for a change of a direct connection to SQD, or for
- * IWT_DIRECT_ATTRS without a direct connection or without a change of state; -EINVAL for a change
- * that is not allowed, or for GIDs that are not IP addresses; -EADDRNOTAVAIL if the link does not
- * have the address of the local GID any more; -EADDRINUSE if another program uses the link's
+ * ends are the same queue pair, for a change of a direct connection to SQD, for another
+ * min_rnr_timer than that of RTR, or for IWT_DIRECT_ATTRS without a direct connection or without
+ * a change of state; -EINVAL for a change that is not allowed, for attributes that do not belong
+ * to the change, or for GIDs that are not IP addresses; -EADDRNOTAVAIL if the link does not have
+ * the address of the local GID any more; -EADDRINUSE if another program uses the link's
  * direct_port; -EBUSY if a reset waited too long for TCP to release memory; or another -errno.
+ * After an error other than -EBUSY nothing has changed.
  */
 int iwt_direct_modify(struct iwt_qp *qp, const struct ib_qp_attr *attr, int mask,
 		      struct iwt_qp_change *c)
