@@ -136,8 +136,8 @@ iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_size, u32 avail, u32 po
  * @rules: negotiated properties of this direction
  * @f: the last FPDU, as iwt_fpdu_read() or this function set it on success, or zeroed
  *
- * All segments of a message except the last segment have the same length, and the same headers
- * except for TO or MO: the payload of a segment follows the payload of the segment
+ * Usually all segments of a message except the last segment have the same length, and the same
+ * headers except for TO or MO: the payload of a segment follows the payload of the segment
  * before. So the results of the checks of the last FPDU are also valid for the next FPDU. The
  * function compares the headers of the next FPDU, and checks its CRC.
  *
