@@ -6,6 +6,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -431,12 +432,19 @@ int iwt_knock(void)
 {
 	struct sockaddr_in a = at(iwt_address, PORT);
 	struct timeval patience = { .tv_sec = WAIT / 1000 };
-	int error, rc = -1, fd = socket(AF_INET, SOCK_STREAM, 0);
+	int error, rc = -1, one = 1, fd = socket(AF_INET, SOCK_STREAM, 0);
 	char octet;
 
 	if (fd < 0)
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	/*
+	 * If the allocation of a RST fails, TCP does not send this RST again. But TCP answers a probe
+	 * with a RST if the connection has ended.
+	 */
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &one, sizeof(one));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &one, sizeof(one));
 	if (!connect(fd, (struct sockaddr *)&a, sizeof(a)) &&
 	    send(fd, "MPA ID Req", 10, MSG_NOSIGNAL) == 10 && !shutdown(fd, SHUT_WR))
 		rc = recv(fd, &octet, 1, 0) && errno != ECONNRESET ? -1 : 0;
