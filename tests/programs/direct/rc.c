@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "direct.h"
@@ -219,6 +220,15 @@ void test_rings(void)
 	drop_both(&x, &y);
 }
 
+/* The clock by which the device measures; running_ms() is slower while the machine is busy. */
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ull + t.tv_nsec / 1000000;
+}
+
 static void limit(const char *what, uint8_t timer, uint8_t retry, unsigned int least_ms)
 {
 	struct how sender = usual, receiver = usual;
@@ -232,14 +242,14 @@ static void limit(const char *what, uint8_t timer, uint8_t retry, unsigned int l
 	connect_both(&x, &y, &sender, &receiver);
 	if (!talk(&x, &y))
 		die("talk");
-	since = running_ms();
+	since = now_ms();
 	if (post_op(&x, IBV_WR_RDMA_WRITE, 1, &y) || post_op(&x, IBV_WR_SEND, 2, &y) ||
 	    post_op(&x, IBV_WR_RDMA_WRITE, 3, &y))
 		die("post");
 	report(ends(&x, 1, IBV_WC_SUCCESS) &&
 	       ends(&x, 2, IBV_WC_RNR_RETRY_EXC_ERR) &&
 	       ends(&x, 3, IBV_WC_WR_FLUSH_ERR), "%s: the Send fails", what);
-	report(running_ms() - since >= least_ms, "%s: not too early", what);
+	report(now_ms() - since >= least_ms, "%s: not too early", what);
 	drop_both(&x, &y);
 }
 
