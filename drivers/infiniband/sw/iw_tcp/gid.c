@@ -168,17 +168,16 @@ static bool remove_others(const struct walk *w)
  */
 bool iwt_gid_refresh(struct iwt_dev *dev)
 {
-	struct iwt_gid_table *t = &dev->gids;
-	struct walk w = { .t = t };
+	struct walk w = { .t = &dev->gids };
 	bool changed;
 
 	/* walk with the lock held, so that the last of several updates sees all changes */
-	spin_lock_bh(&t->lock);
+	spin_lock_bh(&w.t->lock);
 	walk(dev->netdev, &w);
 	changed = remove_others(&w);
 	w.adds = true;
 	walk(dev->netdev, &w);
-	spin_unlock_bh(&t->lock);
+	spin_unlock_bh(&w.t->lock);
 	return changed || w.changed;
 }
 
