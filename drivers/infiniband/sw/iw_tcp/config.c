@@ -119,15 +119,23 @@ static int parse_crc(const char *text, enum iwt_crc_policy *crc)
 	return 0;
 }
 
-static int parse_flag(const char *text, bool *flag)
+/* Accepts "on" only if @can is true: without its feature, a setting stays "off". */
+static int parse_flag_if(const char *text, bool can, bool *flag)
 {
 	bool on;
 	int err = match_flag(text, &on);
 
 	if (err)
 		return err;
+	if (on && !can)
+		return -EOPNOTSUPP;
 	WRITE_ONCE(*flag, on);
 	return 0;
+}
+
+static int parse_flag(const char *text, bool *flag)
+{
+	return parse_flag_if(text, true, flag);
 }
 
 static int parse_rev(const char *text, u8 *rev)
@@ -185,15 +193,7 @@ static int parse_zerocopy(const char *text, enum iwt_zerocopy *zerocopy)
 
 static int parse_polling(const char *text, bool *polling)
 {
-	bool on;
-	int err = match_flag(text, &on);
-
-	if (err)
-		return err;
-	if (on && !CAN_POLL)
-		return -EOPNOTSUPP;
-	WRITE_ONCE(*polling, on);
-	return 0;
+	return parse_flag_if(text, CAN_POLL, polling);
 }
 
 /* Accepts a TCP port, or 0 to refuse direct connections. */
@@ -212,15 +212,7 @@ static int parse_direct_port(const char *text, u16 *port)
 
 static int parse_ahead(const char *text, bool *ahead)
 {
-	bool on;
-	int err = match_flag(text, &on);
-
-	if (err)
-		return err;
-	if (on && !CAN_PLACE_AHEAD)
-		return -EOPNOTSUPP;
-	WRITE_ONCE(*ahead, on);
-	return 0;
+	return parse_flag_if(text, CAN_PLACE_AHEAD, ahead);
 }
 
 #define crc_word(crc)	crc_words[crc]
