@@ -258,7 +258,7 @@ static int to_rtr(struct iwt_qp *qp, const struct ib_qp_attr *attr, int mask,
  * Check the attributes of a change to RTS. The startup may already have told the peer the former
  * min_rnr_timer, so this attribute must not change. Return: 0 or -errno.
  */
-static int rts_attrs_ok(struct iwt_direct_qp *d, const struct ib_qp_attr *attr, int mask)
+static int check_rts_attrs(struct iwt_direct_qp *d, const struct ib_qp_attr *attr, int mask)
 	__must_hold(&d->lock)
 {
 	const int allowed = IB_QP_MIN_RNR_TIMER | (d->end.rts ? 0 : RTS_ATTRS);
@@ -283,7 +283,7 @@ static int to_rts(struct iwt_direct_qp *d, struct iwt_qp *qp, const struct ib_qp
 	int err;
 
 	mutex_lock(&d->lock);
-	err = rts_attrs_ok(d, attr, mask);
+	err = check_rts_attrs(d, attr, mask);
 	mutex_unlock(&d->lock);
 	if (err)
 		return err;
