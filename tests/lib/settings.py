@@ -98,12 +98,18 @@ def read(path):
 
 def search(directory, rnd, rounds, model, off):
     """Returns a text about the first difference between the kernel and the model, or None if there
-    is no difference. Also returns a text if a setting accepted or refused fewer than five writes;
-    the settings in "off", which accept a single value, may accept fewer."""
+    is no difference. Tries at least "rounds" texts, and up to ten times as many until each setting
+    has accepted and refused five of them; returns a text if even this is not sufficient. The
+    settings in "off", which accept a single value, may accept fewer."""
     names = list(model)
     shown = {name: read(directory + "/" + name).rstrip("\n") for name in names}
     accepted, refused = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
-    for _ in range(rounds):
+
+    def too_few():
+        return min(n for name, n in accepted.items() if name not in off) < 5 or min(refused.values()) < 5
+    for tried in range(10 * rounds):
+        if tried >= rounds and not too_few():
+            break
         name = rnd.choice(names)
         text = guess(rnd)
         # an empty text never reaches the driver. Of any other text, the driver gets only the part
@@ -121,7 +127,7 @@ def search(directory, rnd, rounds, model, off):
             now = read(directory + "/" + other)
             if now != shown[other] + "\n":
                 return "%s: %r: %s shows %r instead of %r" % (name, text, other, now, shown[other])
-    if min(n for name, n in accepted.items() if name not in off) < 5 or min(refused.values()) < 5:
+    if too_few():
         return "too few were tried: accepted %s, refused %s" % (accepted, refused)
     return None
 
