@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Tests: queue pairs that connect, or that cannot connect. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,14 @@ static void refused(const char *what, struct end *x, const struct end *y, const 
 		die("the state has changed");
 }
 
+/* The GID of @other, whose side the caller owns, becomes @gid, an IPv4-mapped address. */
+static void refused_ip4(const char *what, struct end *x, struct end *other, const char *gid)
+{
+	if (inet_pton(AF_INET6, gid, &other->side->gid) != 1)
+		die("inet_pton");
+	refused(what, x, other, &usual, EINVAL);
+}
+
 /* Changes the state, and sets the attributes of @attr that @mask names. */
 static int change(struct end *x, enum ibv_qp_state state, int mask, struct ibv_qp_attr attr)
 {
@@ -183,6 +192,9 @@ void test_refusals(void)
 	refused("a peer without an address", &x, &other, &usual, EINVAL);
 	no_gid.gid.raw[0] = 0xff;
 	refused("a peer with a multicast address", &x, &other, &usual, EINVAL);
+	refused_ip4("a peer with the IPv4 address 0.0.0.0", &x, &other, "::ffff:0.0.0.0");
+	refused_ip4("a peer with a multicast address of IPv4", &x, &other, "::ffff:224.0.0.1");
+	refused_ip4("a peer with the broadcast address of IPv4", &x, &other, "::ffff:255.255.255.255");
 	report(to_state(&x, IBV_QPS_RTS) == EINVAL, "refused: RTS before RTR");
 	if (to_state(&x, IBV_QPS_RESET) || connect_end(&x, &y, &usual))
 		die("connect");

@@ -35,6 +35,7 @@
 #include "cm_direct.h"
 
 #include <linux/delay.h>
+#include <linux/in.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
@@ -53,8 +54,21 @@
 #define IWT_DIRECT_PAUSE_MIN_MS	1
 
 /*
+ * Is the address the address of one host? TCP takes an unspecified address for an address of this
+ * host, so a program that did not set the GID of its peer would connect to its own host.
+ */
+static bool is_unicast(const struct in6_addr *addr)
+{
+	const __be32 ip4 = addr->s6_addr32[3];
+
+	if (ipv6_addr_v4mapped(addr))
+		return !ipv4_is_zeronet(ip4) && !ipv4_is_multicast(ip4) && !ipv4_is_lbcast(ip4);
+	return !ipv6_addr_any(addr) && !ipv6_addr_is_multicast(addr);
+}
+
+/*
  * Convert the GID @gid to the address of a socket. @port: in host byte order. Return: false if
- * the GID is the unspecified address or a multicast address of IPv6.
+ * the GID is not the address of one host.
  */
 static bool gid_to_addr(const struct iwt_dev *dev, const u8 *gid, u16 port,
 			struct sockaddr_storage *a)
@@ -65,7 +79,7 @@ static bool gid_to_addr(const struct iwt_dev *dev, const u8 *gid, u16 port,
 	a6->sin6_family = AF_INET6;
 	a6->sin6_port = cpu_to_be16(port);
 	memcpy(&a6->sin6_addr, gid, sizeof(a6->sin6_addr));
-	if (ipv6_addr_any(&a6->sin6_addr) || ipv6_addr_is_multicast(&a6->sin6_addr))
+	if (!is_unicast(&a6->sin6_addr))
 		return false;
 	if (ipv6_addr_type(&a6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
 		a6->sin6_scope_id = dev->netdev->ifindex;
