@@ -44,7 +44,7 @@ TARGET_CASES="write-64k-1500 read-64k-1500 send-64k-1500 write-64k-9000 write-64
 	lat-write lat-send lat-read mean-write mean-send mean-read rate-write-64 write-64k-1500-q8 write-64k-1500-q1000
 	send-64k-1500-srq rate-send-64 rate-send-64-srq write-64k-1500-odp
 	nvme-randread-4k nvme-read-128k nvme-write-128k iser-read-128k iser-write-128k
-	nfs-read-1m nfs-write-1m nfs-read-1m-crc nfs-write-1m-crc nfs-randread-4k nfs-randwrite-4k conn memory"
+	nfs-read-1m nfs-write-1m nfs-randread-4k nfs-randwrite-4k conn memory"
 MORE_CASES="write-2-1500 write-64-1500 write-512-1500 write-4k-1500 write-16k-1500 write-256k-1500
 	read-2-1500 read-512-1500 read-4k-1500 read-1m-1500 read-8m-1500
 	send-2-1500 send-512-1500 send-4k-1500 send-1m-1500 send-8m-1500
@@ -53,7 +53,7 @@ MORE_CASES="write-2-1500 write-64-1500 write-512-1500 write-4k-1500 write-16k-15
 	write-64k-1500-bidir send-64k-1500-bidir read-64k-1500-bidir
 	rate-write-8 rate-send-8 lat-write-4k lat-atomic conn-serial
 	nvme-randwrite-4k nvme-write-128k-crc iser-randread-4k iser-randwrite-4k iser-read-128k-crc iser-write-128k-crc
-	nfs-randread-4k-crc nfs-randwrite-4k-crc nfs-create nfs-create-crc
+	nfs-read-1m-crc nfs-write-1m-crc nfs-randread-4k-crc nfs-randwrite-4k-crc nfs-create nfs-create-crc
 	perftest-write-64k
 	perftest-write-64k-direct perftest-lat-write-8-direct perftest-rate-write-64-direct"
 # prefixed WORD CASE...: prints the CASEs with WORD- in front
