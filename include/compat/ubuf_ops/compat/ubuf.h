@@ -6,7 +6,7 @@
 
 /*
  * This kernel lacks struct ubuf_info_ops: a ubuf_info has the pointer callback instead of a table
- * with the operation complete.
+ * with the function complete().
  */
 struct ubuf_info_ops {
 	void (*complete)(struct sk_buff *skb, struct ubuf_info *ubuf, bool ok);
