@@ -137,7 +137,8 @@ def leaves(stream, cut):
     end = label("end")
 
     def leave(state):
-        # the register of this thread, which is the last thread: a receive was left for the stream
+        # This thread is the last one, so its register is the last one, too. The register says
+        # whether the stream was woken and has not taken a receive.
         state.reg = state.reg[:-1] + (state.mode[stream] == WOKEN,)
         state.waiting = tuple(other for other in state.waiting if other != stream)
         was = state.woken
