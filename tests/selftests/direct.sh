@@ -21,6 +21,8 @@ group() {
 		${IWT_SEED:+-s "$IWT_SEED"} "$DEV_A" "$2" "$DEV_B" "$2" "$1"
 }
 for name in basics attributes refusals late wrong leave reset receives limits errors; do group $name 1; done
+# this group also uses rdma_cm, with the address of A
+tap "named, GID 1" iwt_patient $((IWT_TIME * 2)) ip netns exec "$NS_A" "$IWT_BIN/iwt_direct" "$DEV_A" 1 "$DEV_B" 1 named
 # direct connections never have an RDMAC peer, so this setting has no effect on them
 set_links rdmac_permissive on
 group basics 1

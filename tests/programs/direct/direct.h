@@ -114,6 +114,7 @@ void test_late(void);
 void test_wrong(void);
 void test_leave(void);
 void test_reset(void);
+void test_named(void);
 void test_receives(void);
 void test_rings(void);
 void test_limits(void);

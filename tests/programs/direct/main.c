@@ -2,7 +2,7 @@
 /*
  * iwt_direct [-n NUMBER] [-s SEED] LINK GID LINK GID GROUP...: runs groups of tests between two
  * links. GID is the index of a GID of the link before it. GROUP is basics, attributes, refusals,
- * late, wrong, leave, reset, receives, rings, limits, errors, confirm, wait, die, many (NUMBER
+ * late, wrong, leave, reset, named, receives, rings, limits, errors, confirm, wait, die, many (NUMBER
  * connections) or churn (NUMBER changes by each thread). The groups stay, alone and
  * crowd (NUMBER queue pairs on each link that never find their peer) wait until the process is
  * killed. SEED repeats a run. Results in TAP.
@@ -23,6 +23,7 @@ static void run(const char *group, uint32_t n)
 		{ "basics", test_basics }, { "attributes", test_attributes },
 		{ "refusals", test_refusals }, { "late", test_late }, { "wrong", test_wrong },
 		{ "leave", test_leave }, { "reset", test_reset },
+		{ "named", test_named },
 		{ "receives", test_receives }, { "rings", test_rings }, { "limits", test_limits },
 		{ "errors", test_errors }, { "confirm", test_confirm },
 		{ "wait", test_wait }, { "stay", test_stay },

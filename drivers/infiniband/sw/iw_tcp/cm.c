@@ -38,7 +38,11 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 	qp = iwt_caller_qp(id, param->qpn);
 	if (!qp)
 		return -EINVAL;
-	iwt_ep_take_qp(ep, qp);
+	err = iwt_ep_take_qp(ep, qp);
+	if (err) {
+		iwt_qp_put(qp);
+		return err;
+	}
 	err = iwt_ep_publish(ep, dev);
 	if (err)
 		return err;
@@ -63,8 +67,9 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
  * one event CONNECT_REPLY follows; after an error, no event follows. The mapped addresses have
  * the same ports as the addresses that are not mapped (IW_F_NO_PORT_MAP).
  *
- * Return: 0; -EINVAL if iwt_caller_qp() refuses the queue pair, or if the private data are too
- * long; -EADDRNOTAVAIL if the link is in another namespace than the caller; or another -errno.
+ * Return: 0; -EINVAL if iwt_caller_qp() or iwt_ep_take_qp() refuses the queue pair, or if the
+ * private data are too long; -EADDRNOTAVAIL if the link is in another namespace than the caller;
+ * or another -errno.
  */
 int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -133,7 +138,12 @@ static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
 		give_up(ep, -EINVAL);
 		return -EINVAL;
 	}
-	iwt_ep_take_qp(ep, qp);
+	err = iwt_ep_take_qp(ep, qp);
+	if (err) {
+		iwt_qp_put(qp);
+		give_up(ep, err);
+		return err;
+	}
 	if (!iwt_ep_set_owner(ep)) {
 		/* bytes have arrived since the call of iwt_ep_early() */
 		iwt_ep_let_go_qp(ep);
@@ -161,8 +171,9 @@ static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
  * error, no event follows: iw_cm then forgets the connection, so this function has ended the
  * connection.
  *
- * Return: 0; -ECONNRESET if the connection has ended; -EINVAL if iwt_caller_qp() refuses the
- * queue pair, or if the private data are too long; or another -errno.
+ * Return: 0; -ECONNRESET if the connection has ended; -EINVAL if iwt_caller_qp() or
+ * iwt_ep_take_qp() refuses the queue pair, or if the private data are too long; or another
+ * -errno.
  */
 int iwt_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {

@@ -221,7 +221,11 @@ static int start_locked(struct iwt_ep *ep, const struct iwt_delayed *a)
 		return err;
 	iwt_ep_read_addrs(ep);
 	iwt_qp_get(a->qp);
-	iwt_ep_take_qp(ep, a->qp);
+	err = iwt_ep_take_qp(ep, a->qp);
+	if (err) {
+		iwt_qp_put(a->qp);
+		return give_back_socket(ep, err);
+	}
 	return a->reply ? delayed_take_reply(ep, a) : delayed_send_reply(ep, a);
 }
 
@@ -248,11 +252,11 @@ static void abandon(struct iwt_ep *ep)
  * the connection is being ended; for a responder, a later error is -EPROTO, -ETIMEDOUT or
  * -ECONNABORTED.
  *
- * Return: 0; -EINVAL if the queue pair is not idle, if the private data are too long, or if the
- * frames do not match; -EPROTO if a frame is wrong, or if the peer has sent bytes after its
- * Request; -EOPNOTSUPP if the link does not support what the Request requires; -EADDRNOTAVAIL if
- * the link does not serve the local address of the socket; -ENOMEM; an error of iwt_sock_look();
- * or another error, with which the connection has failed.
+ * Return: 0; -EINVAL if the queue pair is not idle or connects directly, if the private data are
+ * too long, or if the frames do not match; -EPROTO if a frame is wrong, or if the peer has sent
+ * bytes after its Request; -EOPNOTSUPP if the link does not support what the Request requires;
+ * -EADDRNOTAVAIL if the link does not serve the local address of the socket; -ENOMEM; an error of
+ * iwt_sock_look(); or another error, with which the connection has failed.
  */
 int iwt_cm_delayed_start(const struct iwt_delayed *a, struct iwt_mpa_terms *terms)
 {
@@ -320,8 +324,9 @@ static int write_request(struct iwt_ep *ep, const struct iwt_delayed *a,
  * sleep.
  *
  * Return: length of the Request in bytes; -ENOTEMPTY when the socket has unread data, -EINVAL for
- * a queue pair that is not idle or private data that are too long, -EADDRNOTAVAIL if the link
- * does not serve the local address of the socket, -ENOMEM, or an error of iwt_sock_look().
+ * a queue pair that is not idle or connects directly, or private data that are too long,
+ * -EADDRNOTAVAIL if the link does not serve the local address of the socket, -ENOMEM, or an error
+ * of iwt_sock_look().
  */
 int iwt_cm_delayed_request(const struct iwt_delayed *a, u8 *frame)
 {
@@ -333,7 +338,7 @@ int iwt_cm_delayed_request(const struct iwt_delayed *a, u8 *frame)
 		return err;
 	if (unread)
 		return -ENOTEMPTY;
-	if (READ_ONCE(a->qp->state) != IWT_QP_IDLE)
+	if (READ_ONCE(a->qp->state) != IWT_QP_IDLE || READ_ONCE(a->qp->only_direct))
 		return -EINVAL;
 	return write_frame(a, frame, write_request);
 }

@@ -255,7 +255,7 @@ static int to_rtr(struct iwt_qp *qp, const struct ib_qp_attr *attr, int mask,
 	if (IS_ERR(d))
 		return PTR_ERR(d);
 	c->direct = true;
-	err = iwt_qp_modify(qp, c);
+	err = iwt_ep_only_direct(qp) ?: iwt_qp_modify(qp, c);
 	if (err) {
 		stop(d);
 		iwt_direct_put(d);
@@ -407,8 +407,10 @@ static int modify_direct(struct iwt_qp *qp, const struct ib_qp_attr *attr, int m
  * a change of state; -EINVAL for a change that is not allowed, for attributes that do not belong
  * to the change, or for GIDs that are not IP addresses; -EADDRNOTAVAIL if the link does not have
  * the address of the local GID any more; -EADDRINUSE if another program uses the link's
- * direct_port; -EBUSY if a reset waited too long for TCP to release memory; or another -errno.
- * After an error other than -EBUSY nothing has changed.
+ * direct_port; -EBUSY if a reset waited too long for TCP to release memory, or for a change to
+ * RTR if rdma_cm or a delayed startup uses the queue pair; or another -errno. After an error of a
+ * reset other than -EBUSY, and after an error of any other change, the state has not changed. But
+ * after a change to RTR that failed, iwt_ep_take_qp() may refuse the queue pair.
  */
 int iwt_direct_modify(struct iwt_qp *qp, const struct ib_qp_attr *attr, int mask,
 		      struct iwt_qp_change *c)

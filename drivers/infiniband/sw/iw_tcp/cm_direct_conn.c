@@ -120,7 +120,11 @@ static int begin_attempt(struct iwt_direct_qp *d, struct iwt_ep *ep)
 	if (err)
 		return err;
 	iwt_qp_get(d->qp);
-	iwt_ep_take_qp(ep, d->qp);
+	err = iwt_ep_take_qp(ep, d->qp);
+	if (err) {
+		iwt_qp_put(d->qp);
+		return err;
+	}
 	err = iwt_ep_publish(ep, d->dev);
 	if (err)
 		return err;
@@ -290,7 +294,10 @@ static void accept_for(struct iwt_direct_qp *d, struct iwt_ep *ep)
 		return;
 	adopt(d, ep);
 	iwt_qp_get(d->qp);
-	iwt_ep_take_qp(ep, d->qp);
+	if (iwt_ep_take_qp(ep, d->qp)) {
+		iwt_qp_put(d->qp);
+		return;
+	}
 	if (!iwt_ep_set_owner(ep))
 		return;
 	iwt_sock_set_tos(ep->sock, tos_of(d));

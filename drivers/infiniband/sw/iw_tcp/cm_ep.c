@@ -240,17 +240,49 @@ static void ep_enter(struct iwt_ep *ep, enum iwt_cm_state state)
 /**
  * iwt_ep_take_qp() - assign a queue pair to an endpoint
  * @ep: endpoint, locked, without a queue pair
- * @qp: queue pair; the endpoint takes over the caller's reference
+ * @qp: queue pair; if this function returns 0, the endpoint takes over the caller's reference
  *
  * From now on iwt_cm_qp_abandon() finds the endpoint. Process context.
+ *
+ * Return: 0; -EINVAL if the queue pair connects directly, and @ep is no direct connection.
  */
-void iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp)
+int iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp)
 {
+	int err = 0;
+
 	lockdep_assert_held(&ep->lock);
 	xa_lock(&eps);
-	ep->qp = qp;
-	hlist_add_head(&ep->of_qp, &qp->eps);
+	if (qp->only_direct && !ep->direct) {
+		err = -EINVAL;
+	} else {
+		ep->qp = qp;
+		hlist_add_head(&ep->of_qp, &qp->eps);
+	}
 	xa_unlock(&eps);
+	return err;
+}
+
+/**
+ * iwt_ep_only_direct() - from now on assign a queue pair only to direct connections
+ * @qp: queue pair; the caller holds @qp->modifying
+ *
+ * The lock of the endpoint table orders this function and iwt_ep_take_qp(), so a queue pair never
+ * has endpoints of both kinds. Process context.
+ *
+ * Return: 0; -EBUSY if another endpoint than that of a direct connection has the queue pair.
+ */
+int iwt_ep_only_direct(struct iwt_qp *qp)
+{
+	int err = 0;
+
+	lockdep_assert_held(&qp->modifying);
+	xa_lock(&eps);
+	if (!qp->only_direct && !hlist_empty(&qp->eps))
+		err = -EBUSY;
+	else
+		WRITE_ONCE(qp->only_direct, true); /* read in iwt_cm_delayed_request() */
+	xa_unlock(&eps);
+	return err;
 }
 
 /**

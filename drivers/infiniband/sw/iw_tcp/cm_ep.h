@@ -292,8 +292,10 @@ void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 	__must_hold(&ep->lock);
 void iwt_ep_arm(struct iwt_ep *ep, unsigned int ms)
 	__must_hold(&ep->lock);
-void iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp)
+int iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp)
 	__must_hold(&ep->lock);
+int iwt_ep_only_direct(struct iwt_qp *qp)
+	__must_hold(&qp->modifying);
 /* Return: true if the connection must be reset, not closed by a FIN. */
 bool iwt_ep_let_go_qp(struct iwt_ep *ep)
 	__must_hold(&ep->lock);

@@ -103,6 +103,9 @@ struct iwt_qp_llp_ops {
  * @llp_ctx: argument of the callbacks
  * @eps: endpoints (struct iwt_ep) that have a reference; only the connection manager uses this
  *	list, with the lock of the endpoint table (cm_ep.c) held
+ * @only_direct: the consumer has requested a direct connection, so no other connection may use
+ *	the queue pair until its end. A reset does not clear this: otherwise new connections by
+ *	rdma_cm could delay a reset that waits for the end of all connections. Guarded as @eps
  * @rc: the connection is a direct connection; its requests complete as with InfiniBand
  * @running: the engines run; a callback of TCP during this time only sets @again. The socket lock
  *	guards both
@@ -145,6 +148,7 @@ struct iwt_qp {
 	const struct iwt_qp_llp_ops *llp;
 	void *llp_ctx;
 	struct hlist_head eps;
+	bool only_direct;
 	bool rc;
 	bool running;
 	bool again;
