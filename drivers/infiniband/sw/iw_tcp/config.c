@@ -256,14 +256,14 @@ MODULE_PARM_DESC(markers, "New links ask for MPA markers (default: off)");
 module_param_cb(mpa_revision, &rev_param_ops, &defaults.mpa_rev, 0644);
 MODULE_PARM_DESC(mpa_revision, "Highest MPA revision of new links: 2 (default) or 1");
 module_param_named(rdmac_permissive, defaults.rdmac, bool, 0644);
-MODULE_PARM_DESC(rdmac_permissive, "New links get along with RDMAC peers (default: off)");
+MODULE_PARM_DESC(rdmac_permissive, "New links accept RDMAC peers (default: off)");
 module_param_named(large_fpdus, defaults.large, bool, 0644);
 MODULE_PARM_DESC(large_fpdus, "New links offer FPDUs longer than a segment (default: off)");
 module_param_cb(keepidle, &keepidle_param_ops, &defaults.keepidle, 0644);
 MODULE_PARM_DESC(keepidle, "Seconds idle before a peer of new links is probed (default: 60)");
 module_param_cb(user_timeout, &user_timeout_param_ops, &defaults.user_timeout, 0644);
 MODULE_PARM_DESC(user_timeout,
-		 "Seconds until a silent peer of new links is given up (default: 300)");
+		 "Seconds until a connection of new links to a silent peer ends (default: 300)");
 module_param_cb(tos, &tos_param_ops, &defaults.tos, 0644);
 MODULE_PARM_DESC(tos, "Type of service of connections of new links (default: 0)");
 module_param_cb(zerocopy, &zerocopy_param_ops, &defaults.zerocopy, 0644);
