@@ -54,8 +54,9 @@
 #define IWT_DIRECT_PAUSE_MIN_MS	1
 
 /*
- * Is the address the address of one host? TCP takes an unspecified address for an address of this
- * host, so a program that did not set the GID of its peer would connect to its own host.
+ * Is the address the address of one host? If a socket connects to an unspecified address, TCP
+ * connects it to this host. So a program that did not set the GID of its peer would connect to
+ * its own host.
  */
 static bool is_unicast(const struct in6_addr *addr)
 {

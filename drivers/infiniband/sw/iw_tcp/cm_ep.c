@@ -551,7 +551,7 @@ static void kill_all(const struct iwt_dev *dev)
 
 /**
  * iwt_ep_drain_dev() - end the endpoints of a device, and wait until they have ended
- * @dev: device to which no endpoint is added
+ * @dev: device to which nobody assigns a new endpoint any more
  *
  * Sleeps; no peer can delay the end of an endpoint.
  */

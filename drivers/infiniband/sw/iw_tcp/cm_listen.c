@@ -47,8 +47,8 @@
 #define IWT_ACCEPT_BUDGET	64
 
 /*
- * Milliseconds until the work of a port runs again, after an accept has failed, or while
- * connections wait for further listeners.
+ * Milliseconds until the work of a port runs again, after an accept has failed, or while rdma_cm
+ * has not yet created all of its listeners at the port (listen_is_settled()).
  */
 #define IWT_ACCEPT_RETRY_MS	100
 
@@ -239,7 +239,7 @@ static void accept_later(struct iwt_port *port, unsigned int ms)
 
 /*
  * Return: the socket of the port, which stays open until end_accept(); NULL if the port is
- * closed, or if connections must wait for further listeners.
+ * closed, or if connections must wait until rdma_cm has created all of its listeners.
  */
 static struct iwt_sock *begin_accept(struct iwt_port *port)
 {

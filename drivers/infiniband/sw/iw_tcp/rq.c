@@ -75,8 +75,8 @@ void iwt_rq_free(struct iwt_rq *rq)
  *
  * Any context.
  *
- * Return: 0, -ENOMEM when the queue is full, -EINVAL for a list that is too long or a queue
- * without a ring.
+ * Return: 0, -ENOMEM when the queue is full, -EINVAL for a receive with too many elements or a
+ * queue without a ring.
  */
 int iwt_rq_post(struct iwt_rq *rq, const struct ib_recv_wr *wr)
 {

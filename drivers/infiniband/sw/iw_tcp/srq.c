@@ -175,7 +175,7 @@ static void look_limit(struct iwt_srq *srq)
  *
  * Any context.
  *
- * Return: 0; -ENOMEM when the queue is full; -EINVAL when the list of a receive is too long.
+ * Return: 0; -ENOMEM when the queue is full; -EINVAL when a receive has too many elements.
  */
 int iwt_srq_post(struct iwt_srq *srq, const struct ib_recv_wr *wr,
 		 const struct ib_recv_wr **bad)

@@ -250,8 +250,8 @@ struct iwt_rx {
 
 /**
  * struct iwt_reply_spin - a bounded spin for the process's reply (wake_reply.c)
- * @habit: a streak of replies by doorbell makes the engine spin; no lock guards @habit and
- *	@poster, so their values may be inexact
+ * @habit: several replies in a row, each by a doorbell, make the engine spin; no lock guards
+ *	@habit and @poster, so their values may be inexact
  * @poster: processor of the last doorbell, nr_cpu_ids if there was none
  * @credit: the engine spins only while the credit is not 0: a spin that finds a reply adds 1, a
  *	spin that fails subtracts IWT_SPIN_MISS. The lock of the stream guards @credit and the

@@ -12,11 +12,12 @@
  * sets the flag and reads the ring once more (iwt_ring_sleep()).
  *
  * The engine spins only on a processor other than that of the process. A spin that finds a reply
- * earns credit, and a spin that finds none costs credit. When the credit is used up, the engine
- * does not spin until the process has posted a streak of replies by doorbells; the required
- * streak is longer each time, up to a limit. If several queue pairs receive in turn on a
- * processor, a spin would delay messages that have arrived: so the engine does not spin. The
- * engine does not spin either if the link's setting "polling" is off, or with PREEMPT_RT.
+ * increases the stream's credit, and a spin that finds no reply reduces the credit. When the
+ * credit is 0, the engine does not spin until the process has posted a number of replies in a
+ * row, each by a doorbell. This number is doubled each time that the credit has become 0, up to a
+ * limit (wake_habit.h). If several queue pairs receive in turn on a processor, a spin would delay
+ * messages that have arrived: so the engine does not spin. The engine does not spin either if the
+ * link's setting "polling" is off, or with PREEMPT_RT.
  */
 #include "wake_reply.h"
 

@@ -205,7 +205,7 @@ static u16 mpa_depth(u16 depth)
  *
  * The Request has revision 2 if this end supports revision 2, because only revision 2 negotiates
  * the read depths (RFC 6581 9). But if the peer may be an RDMAC peer, the Request has revision 1:
- * an RDMAC peer would take the enhanced word for private data (RFC 5044 C.2.5).
+ * an RDMAC peer would treat the enhanced word as private data (RFC 5044 C.2.5).
  */
 void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req)
 {
