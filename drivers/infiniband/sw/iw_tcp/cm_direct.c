@@ -411,7 +411,8 @@ static int modify_direct(struct iwt_qp *qp, const struct ib_qp_attr *attr, int m
  * direct_port; -EBUSY if a reset waited too long for TCP to release memory, or for a change to
  * RTR if rdma_cm or a delayed startup uses the queue pair; or another -errno. After an error of a
  * reset other than -EBUSY, and after an error of any other change, the state has not changed. But
- * after a change to RTR that failed, iwt_ep_take_qp() may refuse the queue pair.
+ * a change to RTR that failed may have set iwt_qp.only_direct: then rdma_cm and delayed startup
+ * can't connect the queue pair any more.
  */
 int iwt_direct_modify(struct iwt_qp *qp, const struct ib_qp_attr *attr, int mask,
 		      struct iwt_qp_change *c)

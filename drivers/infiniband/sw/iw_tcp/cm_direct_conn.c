@@ -198,6 +198,8 @@ static bool waits_too_long(struct iwt_direct_qp *d)
 /**
  * iwt_direct_check_later() - queue the work for the next attempt or the next check
  * @d: direct connection, locked
+ *
+ * Process context, does not sleep.
  */
 void iwt_direct_check_later(struct iwt_direct_qp *d)
 {

@@ -16,9 +16,13 @@
 #include "cm_direct_priv.h"
 #include "dev.h"
 
-/* Milliseconds for each waiting queue pair of a user on one link: 1000 attempts per second. */
+/*
+ * The average time between two attempts of a queue pair, in milliseconds, is this number
+ * multiplied by the number of the user's queue pairs that wait on the link. So all these queue
+ * pairs together make about 1000 attempts per second.
+ */
 #define IWT_DIRECT_PACE_MS	1
-/* Number of attempts of a queue pair that are not slowed down. */
+/* Number of the first attempts of a queue pair, to which IWT_DIRECT_PACE_MS does not apply. */
 #define IWT_DIRECT_FREE_TRIES	6
 
 static DEFINE_MUTEX(pace_lock);
@@ -55,7 +59,7 @@ int iwt_direct_pace_join(struct iwt_direct_qp *d)
 }
 
 /**
- * iwt_direct_pace_leave() - a queue pair waits no longer
+ * iwt_direct_pace_leave() - do not count a queue pair any more, because its wait has ended
  * @d: direct connection, locked; nothing changes if its queue pair is not counted
  *
  * May sleep.
@@ -84,10 +88,10 @@ void iwt_direct_pace_leave(struct iwt_direct_qp *d)
  * @d: direct connection, locked
  *
  * The result depends on the number of the queue pair, so that the attempts of many queue pairs do
- * not come at the same time.
+ * not come at the same time. Process context, does not sleep.
  *
- * Return: milliseconds, from half to one and a half of the average for the user; 0 for the first
- *	attempts.
+ * Return: milliseconds, from half to one and a half of the average for the queue pairs of the
+ * user; 0 for the first attempts.
  */
 unsigned int iwt_direct_pace_ms(const struct iwt_direct_qp *d)
 {

@@ -161,7 +161,7 @@ struct iwt_direct_port *iwt_direct_join(struct iwt_dev *dev,
 
 /**
  * iwt_direct_leave() - stop listening for a queue pair
- * @p: listener from iwt_direct_join(), or NULL; closed if no other queue pair uses it
+ * @p: listener from iwt_direct_join(), or NULL; closed if no other queue pair uses the listener
  *
  * Process context, may sleep.
  */

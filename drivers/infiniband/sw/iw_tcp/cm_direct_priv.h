@@ -79,7 +79,6 @@ void iwt_direct_check_later(struct iwt_direct_qp *d)
 void iwt_direct_put(struct iwt_direct_qp *d);
 struct iwt_direct_qp *iwt_direct_of(struct iwt_qp *qp);
 struct net *iwt_direct_net(const struct iwt_dev *dev);
-/* process context, may sleep */
 struct iwt_direct_port *iwt_direct_join(struct iwt_dev *dev,
 					const struct sockaddr_storage *local,
 					const struct iwt_direct_ops *ops);
@@ -93,7 +92,10 @@ void iwt_direct_pace_leave(struct iwt_direct_qp *d)
 unsigned int iwt_direct_pace_ms(const struct iwt_direct_qp *d)
 	__must_hold(&d->lock);
 
-/* The queue pair of @d waits no longer. Return: the listener, for iwt_direct_leave(), or NULL. */
+/*
+ * The queue pair of @d does not wait for a Request any more. Return: the listener, which the
+ * caller has to pass to iwt_direct_leave(); or NULL.
+ */
 static inline struct iwt_direct_port *iwt_direct_take_port(struct iwt_direct_qp *d)
 	__must_hold(&d->lock)
 {
