@@ -45,7 +45,7 @@ s/\bcompat_sock_custom_sockopt(s->sock);/set_bit(SOCK_CUSTOM_SOCKOPT, \&s->sock-
 	N
 	s/.*\n\t\t/\t/
 }
-s/; on older kernels it compares link layer addresses\././
+s/ On older kernels cma_validate_port() compares link layer addresses\.//
 
 # remove the attributes for clang's analysis of locks (tests/locks), which checkpatch can't parse
 s/ __guarded_by([^)]*)//

@@ -92,7 +92,10 @@ int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	return err;
 }
 
-/* If accept fails, iw_cm forgets the connection: reject the connection on behalf of the ULP. */
+/*
+ * The ULP's accept fails with the error @err. iw_cm then forgets the connection, so reject the
+ * connection here.
+ */
 static void give_up(struct iwt_ep *ep, int err)
 	__must_hold(&ep->lock)
 {
@@ -171,9 +174,9 @@ static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
  * error, no event follows: iw_cm then forgets the connection, so this function has ended the
  * connection.
  *
- * Return: 0; -ECONNRESET if the connection has ended; -EINVAL if iwt_caller_qp() or
- * iwt_ep_take_qp() refuses the queue pair, or if the private data are too long; or another
- * -errno.
+ * Return: 0; -ECONNRESET if the connection has ended, or if the peer has sent bytes after its
+ * Request; -EINVAL if iwt_caller_qp() or iwt_ep_take_qp() refuses the queue pair, or if the
+ * private data are too long; or another -errno.
  */
 int iwt_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -239,11 +242,11 @@ void iwt_cm_qp_abandon(struct iwt_qp *qp)
 
 /**
  * iwt_cm_dev_drain() - end every connection of a device
- * @dev: device that the RDMA core has removed from all of its clients
+ * @dev: device that the RDMA core has removed from all clients
  *
- * The clients have destroyed their iw_cm_ids, so no connection is added. Only connections that
- * are being closed remain. This function resets them, and sleeps until they have ended; no peer
- * can delay their end.
+ * The clients have destroyed their iw_cm_ids, so no new connection can begin. The connections
+ * that still exist are being closed. This function resets these connections, and sleeps until
+ * they have ended; no peer can delay their end.
  */
 void iwt_cm_dev_drain(struct iwt_dev *dev)
 {

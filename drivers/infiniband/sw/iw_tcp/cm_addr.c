@@ -101,10 +101,11 @@ static struct net_device *owner6(struct net *net,
  * @nd: net device of the RDMA device
  * @owner: net device that has the addresses, in the same namespace
  *
- * Returns the same result as cma_validate_port() in rdma_cm. The function of rdma_cm accepts the
- * net device of the RDMA device, the VLAN devices on top of this net device and, if this net
- * device is a VLAN device, the one below; on older kernels it compares link layer addresses. The
- * caller holds the RCU read lock.
+ * Returns the same result as cma_validate_port() in rdma_cm. cma_validate_port() accepts three
+ * kinds of owners: @nd itself; a VLAN device on top of @nd; and, if @nd is a VLAN device, the net
+ * device below @nd. On older kernels cma_validate_port() compares link layer addresses.
+ *
+ * The caller holds the RCU read lock.
  *
  * Return: true if so.
  */
@@ -134,7 +135,7 @@ struct net_device *iwt_addr_owner(struct net *net,
 }
 
 /**
- * iwt_addr_of_dev() - can a connection belong to a device?
+ * iwt_addr_of_dev() - does a device serve the local address of a connection?
  * @dev: device
  * @local: local address of the connection
  *
@@ -228,7 +229,8 @@ int iwt_addr_ifindex(const struct iwt_dev *dev, const struct sockaddr_storage *l
  * @a: address and options of one listener
  * @b: address and options of the other listener
  *
- * Compares the addresses, ports, interfaces and @v6only. Any context.
+ * They need different sockets if their addresses, ports, interfaces or v6only flags differ. Any
+ * context.
  *
  * Return: true if so.
  */
@@ -251,7 +253,7 @@ bool iwt_addr_same(const struct iwt_sock_addr *a, const struct iwt_sock_addr *b)
 
 /**
  * iwt_addr_of_listen() - the address on which a listener has to listen
- * @id: iw_cm_id of the listener; the result is its mapped local address
+ * @id: iw_cm_id of the listener; the mapped local address of @id is the address to listen on
  * @addr: receives the address and options
  *
  * Any context.

@@ -16,7 +16,10 @@ static void set_port(struct sockaddr_storage *a, __be16 port)
 		((struct sockaddr_in6 *)a)->sin6_port = port;
 }
 
-/* Take the local port at connect(2), not at bind(2). @port: the port; 0: TCP chooses a port. */
+/*
+ * Let connect(2), not bind(2), reserve the local port. @port: the port, in host byte order; 0:
+ * TCP chooses a port.
+ */
 static void take_late(struct iwt_sock_addr *addr, u16 port)
 {
 	set_port(&addr->local, 0);
@@ -62,11 +65,11 @@ static bool port_is_taken(int err)
  *    that do not choose a local port can use the port as well, to other destinations.
  * 2. Bind the socket to the port. The bind also succeeds if other sockets with SO_REUSEADDR are
  *    bound to the port and do not listen, if a connection to the same destination is in the state
- *    TIME_WAIT, or if the port is in ip_local_reserved_ports. A BPF program may allow this port
- *    and refuse port 0, which the program sees in steps 1 and 3.
+ *    TIME_WAIT, or if the port is in ip_local_reserved_ports. In steps 1 and 3 a BPF program that
+ *    checks the bind sees port 0, which it may refuse although it allows this port.
  * 3. TCP chooses another port at connect(2).
  *
- * The error -ENOPROTOOPT means that the kernel can't do step 1 (iwt_sock_bind()).
+ * The error -ENOPROTOOPT means that step 1 is not possible with this kernel (iwt_sock_bind()).
  */
 static int connect_from_wish(struct iwt_ep *ep, struct net *net,
 			     struct iwt_sock_addr *addr)
@@ -126,7 +129,7 @@ int iwt_ep_dial_to(struct iwt_ep *ep, struct net *net, struct iwt_sock_addr *add
 	u16 port = get_port(&addr->local);
 
 	lockdep_assert_held(&ep->lock);
-	/* not the calling task: a worker may call this function */
+	/* the owner of the queue pair, not the calling task, which may be a worker */
 	addr->owner = ep->qp->user ? &owner : NULL;
 	if (!port)
 		take_late(addr, 0);

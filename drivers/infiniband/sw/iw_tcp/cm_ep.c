@@ -61,7 +61,9 @@ void iwt_listen_put(struct iwt_listen *l)
 
 /**
  * iwt_ep_leave_listen() - drop the listener of an endpoint that was accepted or has ended
- * @ep: endpoint; called by its work, not locked
+ * @ep: endpoint, not locked
+ *
+ * Only the work of the endpoint calls this function. Process context, does not sleep.
  */
 void iwt_ep_leave_listen(struct iwt_ep *ep)
 {
@@ -123,6 +125,8 @@ const struct iwt_qp_llp_ops iwt_ep_llp_ops = {
  * iwt_ep_arm() - set the deadline of the present state
  * @ep: endpoint, locked
  * @ms: milliseconds from now
+ *
+ * Process context, does not sleep.
  */
 void iwt_ep_arm(struct iwt_ep *ep, unsigned int ms)
 {
@@ -171,6 +175,8 @@ static unsigned int state_ms(enum iwt_cm_state state)
  * A half-open endpoint uses memory, and no consumer knows of the endpoint. So if the listener
  * already has as many half-open endpoints as its limit, this function evicts the oldest of them.
  * If @ep is already in the list of its listener, nothing changes.
+ *
+ * Process context, does not sleep.
  */
 void iwt_half_open_add(struct iwt_ep *ep)
 {
@@ -204,7 +210,9 @@ void iwt_half_open_add(struct iwt_ep *ep)
 
 /**
  * iwt_half_open_del() - remove an endpoint that is not half-open any more from its listener
- * @ep: endpoint, locked; may be an endpoint that is in no list of a listener
+ * @ep: endpoint, locked; if it is not in the list of a listener, nothing changes
+ *
+ * Process context, does not sleep.
  */
 void iwt_half_open_del(struct iwt_ep *ep)
 {
@@ -244,7 +252,8 @@ static void ep_enter(struct iwt_ep *ep, enum iwt_cm_state state)
  *
  * From now on iwt_cm_qp_abandon() finds the endpoint. Process context.
  *
- * Return: 0; -EINVAL if the queue pair connects directly, and @ep is no direct connection.
+ * Return: 0; -EINVAL if the queue pair connects directly, and @ep belongs to no direct
+ * connection.
  */
 int iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp)
 {
@@ -269,7 +278,7 @@ int iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp)
  * The lock of the endpoint table orders this function and iwt_ep_take_qp(), so a queue pair never
  * has endpoints of both kinds. Process context.
  *
- * Return: 0; -EBUSY if another endpoint than that of a direct connection has the queue pair.
+ * Return: 0; -EBUSY if the queue pair has an endpoint that belongs to no direct connection.
  */
 int iwt_ep_only_direct(struct iwt_qp *qp)
 {
@@ -524,11 +533,11 @@ void iwt_ep_abort_qp(struct iwt_qp *qp)
 }
 
 /**
- * iwt_ep_end_qp() - abort the endpoints of a queue pair, and wait until they have dropped it
- * @qp: queue pair, to which no endpoint is added
+ * iwt_ep_end_qp() - abort the endpoints of a queue pair, and wait until all have dropped @qp
+ * @qp: queue pair that nobody assigns to an endpoint any more
  *
- * Sleeps; no peer can delay the end. The caller must not hold a lock that the work of an endpoint
- * takes.
+ * Sleeps; no peer can delay the end of an endpoint. The caller must not hold a lock that the work
+ * of an endpoint takes.
  */
 void iwt_ep_end_qp(struct iwt_qp *qp)
 {

@@ -127,7 +127,7 @@ struct iwt_direct;
 
 /**
  * struct iwt_direct_ops - functions by which an endpoint reports to a direct connection
- * @request: a Request has arrived; the function accepts or refuses it
+ * @request: a Request has arrived; the function accepts or refuses the Request
  * @reply: the startup of an initiator has ended, with status 0 or -errno
  * @put: drop a reference; any context
  *
@@ -146,8 +146,8 @@ struct iwt_direct {
 
 /**
  * struct iwt_listen - a listener on one device; listeners may share a listening socket
- * @ref: references: one until iwt_cm_destroy_listen() or iwt_listen_close(), and one of each
- *	endpoint that has neither been accepted nor ended
+ * @ref: references: one until iwt_cm_destroy_listen() or iwt_listen_close(), and one for each
+ *	endpoint that was not accepted and has not ended
  * @node: entry in @port's list
  * @port: the listening socket, NULL while the listener waits for its address and port
  * @addr: address to listen on
@@ -346,7 +346,7 @@ struct net_device *iwt_addr_owner(struct net *net,
 				  const struct sockaddr_storage *a);
 /* Does the RDMA device on @nd serve the addresses of @owner? */
 bool iwt_addr_served(struct net_device *nd, struct net_device *owner);
-/* Can a connection with the local address @local belong to @dev? */
+/* Does @dev serve the local address @local of a connection? */
 bool iwt_addr_of_dev(const struct iwt_dev *dev,
 		     const struct sockaddr_storage *local);
 

@@ -10,13 +10,13 @@
  * an RDMA device that serves the net device with the local address of the connection. If there is
  * no such listener, the connection is reset.
  *
- * For such an address, rdma_cm listens on the devices of all namespaces, but a listener belongs
- * to the namespace of its caller. On a device of another namespace, iwt_cm_create_listen()
- * returns 0 but opens no socket. When a link is added, rdma_cm creates a listener on the link for
- * each of its wildcard and loopback listeners in all namespaces. If one of these calls fails,
- * rdma_cm never uses the link. So if the socket can't be opened at that moment, for example
- * because the address and port are in use, the call succeeds nevertheless, and the listener tries
- * again later.
+ * For the wildcard address or a loopback address, rdma_cm listens on the devices of all
+ * namespaces, but a listener belongs to the namespace of its caller. On a device of another
+ * namespace, iwt_cm_create_listen() returns 0 but opens no socket. When a link is added, rdma_cm
+ * creates a listener on the link for each of its wildcard and loopback listeners in all
+ * namespaces. If one of these calls fails, rdma_cm never uses the link. So if the socket can't be
+ * opened at that moment, for example because the address and port are in use, the call succeeds
+ * nevertheless, and the listener tries again later.
  *
  * rdma_cm listens on one device after the other, and the first listener opens the socket. Until
  * rdma_cm listens on all devices, connections wait in TCP's accept queue, because a connection
@@ -255,7 +255,7 @@ static struct iwt_sock *begin_accept(struct iwt_port *port)
 	return sock;
 }
 
-/* Return: true if the port is still open. */
+/* The work of the port has accepted connections. Return: true if the port is still open. */
 static bool end_accept(struct iwt_port *port)
 {
 	bool open;
@@ -375,9 +375,9 @@ static int open_port(struct iwt_listen *l)
 /*
  * Close the socket while the table of ports is locked, so that the next listener can bind to the
  * same port. This function may wait for the work that accepts connections, since that work takes
- * neither iwt_ports_lock nor a lock that the callers of this file hold. The last callbacks of the
- * socket may run until a grace period has elapsed. do_port_end() runs after the grace period, so
- * that no task waits for a grace period while it holds a lock.
+ * neither iwt_ports_lock nor a lock that the task holds which ends the listener. The last
+ * callbacks of the socket may run until a grace period has elapsed. do_port_end() runs after the
+ * grace period, so that no task waits for a grace period while it holds a lock.
  */
 static void close_port(struct iwt_port *port)
 {
@@ -486,7 +486,7 @@ static struct iwt_listen *alloc_listen(struct iwt_dev *dev, unsigned int limit)
 /**
  * iwt_listen_open() - listen for direct connections; process context, may sleep
  * @dev: device
- * @net: namespace of @dev; the caller must keep it alive only until this function returns
+ * @net: namespace of @dev; the caller must keep @net alive only until this function returns
  * @addr: address and options
  * @limit: maximum number of half-open connections
  * @ops: @ops->request is called for each Request

@@ -47,6 +47,7 @@ static int send_all(struct iwt_ep *ep, const void *buf, u32 len)
  *
  * The endpoint keeps this copy until it ends. Until iwt_ep_wish_depths() stores the IRD and the
  * ORD that the ULP requests, the endpoint offers the device's maximum IRD, and an ORD of 0.
+ * Process context, does not sleep.
  */
 void iwt_ep_load_settings(struct iwt_ep *ep)
 {
@@ -74,6 +75,8 @@ void iwt_ep_load_settings(struct iwt_ep *ep)
  * @ep: endpoint, locked
  * @ird: maximum number of inbound Reads; limited to the device's maximum
  * @ord: maximum number of outbound Reads; limited to the device's maximum
+ *
+ * Process context, does not sleep.
  */
 void iwt_ep_wish_depths(struct iwt_ep *ep, u32 ird, u32 ord)
 {
@@ -89,7 +92,7 @@ void iwt_ep_wish_depths(struct iwt_ep *ep, u32 ird, u32 ord)
  * @pd_len: length of @pd in bytes
  *
  * The ULP may reuse its private data when its call returns, but the Request is sent later, when
- * TCP is connected: so the Request is built now.
+ * TCP is connected: so the Request is built now. Process context, does not sleep.
  *
  * Return: 0, -EINVAL when the private data do not fit.
  */
@@ -290,7 +293,7 @@ int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
  * The initiator must wait for the Reply (RFC 5044 7.1.2 r3): a byte that arrives earlier means
  * that the Request has a wrong length. Process context, may sleep.
  *
- * Return: 0 if the peer has done neither; -EPROTO for bytes; -EPIPE for the end of the stream;
+ * Return: 0 if no byte and no FIN follows the Request; -EPROTO for bytes; -EPIPE for a FIN;
  * -EBUSY or -EINTR if a system call does not release the socket of a process; or another -errno
  * if the connection is lost.
  */

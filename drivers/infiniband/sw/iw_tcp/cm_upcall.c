@@ -144,14 +144,14 @@ static void report_reply(struct iwt_ep *ep)
 		give_pd(&ev, ep, &ep->rep);
 	}
 	if (ep->cm_id->event_handler(ep->cm_id, &ev)) {
-		/* no memory to copy the private data: report without them, because iw_cm waits */
+		/* iw_cm could not copy the private data: report the event without them */
 		ev.private_data_len = 0;
 		ev.private_data = NULL;
 		ep->cm_id->event_handler(ep->cm_id, &ev);
 	}
 }
 
-/* The event carries the negotiated depths, as seen from the peer. */
+/* The event carries the negotiated depths: its IRD is the ORD of this end, and the reverse. */
 static void report(struct iwt_ep *ep, enum iw_cm_event_type type, int status)
 {
 	struct iw_cm_event ev = {

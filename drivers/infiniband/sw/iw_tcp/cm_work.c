@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The work of an endpoint: it handles the event bits, and executes the steps of proto/cmfsm.c.
- * Then it reports events to iw_cm, while it holds no lock.
+ * The work of an endpoint handles the event bits, and executes the steps of proto/cmfsm.c. Then
+ * the work reports events to iw_cm, while the work holds no lock.
  */
 #include "cm_ep.h"
 
@@ -18,8 +18,8 @@
  * The workqueue of listening sockets, of the connections that they accept, and of the connections
  * that rdma_cm begins. The workqueue is ordered: it runs one work at a time, in the order of
  * events. A ULP that opens several connections may rely on the order in which their Requests
- * arrive. The order costs little: no work waits for the network, and iw_cm also processes one
- * event at a time.
+ * arrive. The order delays connections only a little: no work waits for the network, and iw_cm
+ * also processes one event at a time.
  */
 struct workqueue_struct *iwt_cm_wq;
 
@@ -38,9 +38,9 @@ static void do_timer(struct work_struct *work)
  * before FIN or a Terminate, over a slow path or to a slow reader. An acknowledgment of FIN alone
  * (one sequence number) does not count. Second, the peer does not answer, or no segment has
  * arrived for a while (iwt_sock_unanswered()): the path may be dead for some time. Third, the
- * peer did not answer when the deadline was last extended: the peer may have begun to answer a
- * moment ago. The number of extensions is limited, because a peer may acknowledge single bytes,
- * or stay silent, for ever.
+ * peer did not answer when the deadline was last extended: the peer may have begun to answer only
+ * a moment ago. The number of extensions is limited, because a peer may for ever acknowledge
+ * single bytes, or send nothing.
  *
  * Return: true if so; the extension is counted.
  */
@@ -65,7 +65,7 @@ static bool waits_on(struct iwt_ep *ep)
 static void expire(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
-	/* the timer may have been set for a former state: then ignore it */
+	/* ignore a timer that was set for a former state */
 	if (!ep->armed || time_before(jiffies, ep->deadline))
 		return;
 	if (waits_on(ep))
@@ -170,7 +170,7 @@ static void do_ep_work(struct work_struct *work)
  * May sleep.
  *
  * Return: the endpoint, with one reference, which the last work of the endpoint in CLOSED drops;
- * NULL if memory is missing.
+ * NULL if there is not enough memory.
  */
 struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
 	__context_unsafe(/* no other processor can access the endpoint yet */)
