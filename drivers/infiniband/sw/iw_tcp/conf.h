@@ -29,8 +29,8 @@ enum iwt_zerocopy {
  * @large: offer FPDUs longer than a segment, and send them to peers that offer this, too. The
  *	offer is a bit of the startup frames that RFC 5044 7.1.1 reserves
  * @keepidle: seconds that a connection is idle before TCP probes the peer; 0: TCP's default
- * @user_timeout: seconds after which a connection is lost: seconds without an acknowledgment,
- *	seconds with a closed window, or the duration of a graceful close. 0: TCP's default, and a
+ * @user_timeout: maximum number of seconds without an acknowledgment, with a closed window, or
+ *	of a graceful close; afterwards the connection is lost. 0: TCP's default, and a graceful
  *	close may take as long as the peer acknowledges data
  * @tos: type of service of connections for which the program has not requested a type of service
  * @zerocopy: how to send the payload of connections without CRC and markers

@@ -104,7 +104,7 @@ static int match_flag(const char *text, bool *on)
 	return min(word, 0);
 }
 
-/* Accepts a word of crc_words, or a word of match_flag(), which means "off" or "on". */
+/* Accepts the words of crc_words, and the words of match_flag(), such as "1" for "on". */
 static int parse_crc(const char *text, enum iwt_crc_policy *crc)
 {
 	int word = sysfs_match_string(crc_words, text);
@@ -252,7 +252,7 @@ IWT_PARAM_OPS(ahead, ahead, "%s", flag_word, parse_ahead);
 module_param_cb(crc, &crc_param_ops, &defaults.crc, 0644);
 MODULE_PARM_DESC(crc, "CRC32c of new links: on (default), off or required");
 module_param_named(markers, defaults.markers, bool, 0644);
-MODULE_PARM_DESC(markers, "New links ask for MPA markers (default: off)");
+MODULE_PARM_DESC(markers, "New links request MPA markers (default: off)");
 module_param_cb(mpa_revision, &rev_param_ops, &defaults.mpa_rev, 0644);
 MODULE_PARM_DESC(mpa_revision, "Highest MPA revision of new links: 2 (default) or 1");
 module_param_named(rdmac_permissive, defaults.rdmac, bool, 0644);
@@ -260,7 +260,8 @@ MODULE_PARM_DESC(rdmac_permissive, "New links accept RDMAC peers (default: off)"
 module_param_named(large_fpdus, defaults.large, bool, 0644);
 MODULE_PARM_DESC(large_fpdus, "New links offer FPDUs longer than a segment (default: off)");
 module_param_cb(keepidle, &keepidle_param_ops, &defaults.keepidle, 0644);
-MODULE_PARM_DESC(keepidle, "Seconds idle before a peer of new links is probed (default: 60)");
+MODULE_PARM_DESC(keepidle,
+		 "Idle seconds until connections of new links probe the peer (default: 60)");
 module_param_cb(user_timeout, &user_timeout_param_ops, &defaults.user_timeout, 0644);
 MODULE_PARM_DESC(user_timeout,
 		 "Seconds until a connection of new links to a silent peer ends (default: 300)");
