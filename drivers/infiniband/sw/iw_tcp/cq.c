@@ -15,7 +15,14 @@
  */
 #define EVENTS_BY_RING	32
 
-/* Return: size of a ring entry in bytes. @cq: queue; ->user and ->stamped are already set. */
+/**
+ * iwt_cq_stride() - size of an entry of the ring
+ * @cq: queue; ->user and ->stamped are already set
+ *
+ * Any context.
+ *
+ * Return: the size in bytes.
+ */
 u32 iwt_cq_stride(const struct iwt_cq *cq)
 {
 	if (!cq->user)
@@ -102,8 +109,8 @@ static bool only_schedules(const struct iwt_cq *cq)
 
 /*
  * Call the handler directly if possible, otherwise in bottom half work (in a thread on kernels
- * without BH workqueues). Bottom half work may cost one more context switch for each message: if
- * a bottom half queues the work while a thread waits for the processor, ksoftirqd runs the work.
+ * without BH workqueues). Bottom half work may add a context switch to each message: if a bottom
+ * half queues the work while a thread waits for the processor, ksoftirqd runs the work.
  */
 static void cq_raise(struct iwt_cq *cq)
 {
@@ -424,9 +431,8 @@ int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags)
  * @at_once: raise the event at once if the queue already contains completions, unless the queue
  *	is armed for solicited completions only
  *
- * A process that has credit requests events without a system call: it stores the arm word of its
- * ring. This function restores the credit.
- * Any context.
+ * A process that has credit requests events without a system call: the process stores the arm
+ * word of its ring. This function restores the credit. Any context.
  */
 void iwt_cq_ask(struct iwt_cq *cq, bool solicited, bool at_once)
 {

@@ -56,8 +56,8 @@ struct iwt_cq_part {
  * @credit: number of events that a process may still request through the arm word of the ring,
  *	without a system call
  * @asked: enum iwt_cq_arm; replaces the arm word of the ring when @credit is 0
- * @held: number of completions with a delayed event
- * @timer: ends the delay
+ * @held: number of completions that the delayed event will report; 0 if no event is delayed
+ * @timer: raises the delayed event
  * @map: mapping of a user queue
  * @mem: ring memory of a kernel queue
  * @notify: runs a kernel consumer's own handler: never inside post_send, and never twice at the

@@ -174,7 +174,7 @@ static inline int iwt_dev_take(atomic_t *n, int max)
 	return atomic_add_unless(n, 1, max) ? 0 : -ENOMEM;
 }
 
-/* Process context, may sleep. iwt_dev_any(): does @is() return true for any device? */
+/* Process context, may sleep. iwt_dev_any(): does @is() return true for at least one device? */
 void iwt_dev_enlist(struct iwt_dev *dev);
 void iwt_dev_delist(struct iwt_dev *dev);
 struct iwt_dev *iwt_dev_get_by_name(const char *name, const struct net *net);

@@ -45,7 +45,7 @@ static LLIST_HEAD(ended);
  * reference of the last rdma_cm_id. If the RDMA core has deleted the GID meanwhile, this release
  * queues a work, in ib_wq, that accesses the device's GID table. If the task is preempted between
  * the signal and the release, the table could be freed before the release. So the device's memory
- * is kept until each task has voluntarily given up its processor once
+ * is kept until each task has left its processor voluntarily, not by preemption, at least once
  * (synchronize_rcu_tasks()), and until that work has run.
  */
 static void release_ended(struct work_struct *unused)

@@ -214,11 +214,12 @@ static void fill_link_gid(const struct iwt_dev *dev, union ib_gid *gid)
  * @idx: index of the entry
  * @gid: set to the GID; zero if the entry is not used
  *
- * Only the RDMA core calls this function, with a lock held, when it fills its copy of the table.
- * To update its copy, the RDMA core deletes each entry, and adds the entry again. But rdma_cm
- * needs entry 0 at any time, and uses it without the lock. So the RDMA core must fill entry 0
- * only once. When the RDMA core adds entry 0 again, iwt_get_netdev(), which the RDMA core calls
- * next in the same task, returns NULL, and the RDMA core skips the entry.
+ * Only the RDMA core calls this function, in process context and with a lock held, when it fills
+ * its copy of the table. To update its copy, the RDMA core deletes each entry, and adds the entry
+ * again. But rdma_cm needs entry 0 at any time, and uses entry 0 without the lock. So the RDMA
+ * core must fill entry 0 only once. When the RDMA core adds entry 0 again, iwt_get_netdev(),
+ * which the RDMA core calls next in the same task, returns NULL, and the RDMA core skips the
+ * entry.
  *
  * Return: 0, or -EINVAL if the table has no such entry.
  */

@@ -21,7 +21,10 @@
 #include "gid.h"
 #include "stats.h"
 
-/* newlink() holds this mutex from the check for an existing link until catch_up() returns. */
+/*
+ * newlink() holds this mutex from the check for an existing link until catch_up() returns, so
+ * that a net device never has two links.
+ */
 static DEFINE_MUTEX(add_mutex);
 
 /* Find the device on @netdev. Return: the device with a reference, or NULL. */

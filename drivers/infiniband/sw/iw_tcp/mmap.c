@@ -214,7 +214,8 @@ static int charge_or_look(struct iwt_mmap *m)
  * locked memory of the user. In this case neither the pinned memory of the process nor the locked
  * memory of the user may exceed RLIMIT_MEMLOCK. Process context, may sleep.
  *
- * Return: the object or an error pointer.
+ * Return: the object, or an error pointer: -ENOMEM, also if a limit would be exceeded, or another
+ * error of rdma_user_mmap_entry_insert().
  */
 struct iwt_mmap *iwt_mmap_alloc(struct ib_ucontext *uc, size_t len, u64 *offset)
 {
@@ -253,8 +254,8 @@ err_free:
  * iwt_mmap_free() - release an object, so that no process can map it any more
  * @m: object, or NULL; the driver does not use the memory of the object any more
  *
- * The memory is freed when no process has it mapped any more, and nobody else has a reference to
- * its pages.
+ * The memory is freed when no process maps the memory any more, and nobody else has a reference
+ * to one of its pages.
  *
  * Process context, may sleep.
  */
