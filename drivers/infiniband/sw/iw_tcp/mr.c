@@ -64,6 +64,8 @@ int iwt_mr_rights(int access, u32 *rights)
  * @len: length in bytes
  * @iova: tagged offset of the first byte
  *
+ * Any context.
+ *
  * Return: 0; -EINVAL if @len is 0, or if @start + @len or the tagged offset of the last byte does
  * not fit in 64 bits.
  */
@@ -115,6 +117,8 @@ void iwt_mr_drop_stag(struct iwt_mr *mr, u32 stag)
  * iwt_mr_set_stag() - set the STag by which iwt_mr_get() finds a region
  * @mr: region; its lock is held for writing
  * @stag: from iwt_mr_take_stag()
+ *
+ * Bottom halves off, never sleeps.
  */
 void iwt_mr_set_stag(struct iwt_mr *mr, u32 stag)
 {
@@ -258,8 +262,8 @@ void iwt_mr_free(struct iwt_mr *mr)
  *
  * Process context, may sleep.
  *
- * Return: the region, or an error pointer; -EPERM if the protection domain belongs to a
- * process.
+ * Return: the region, or an error pointer: -EPERM if the protection domain belongs to a process,
+ * -EOPNOTSUPP for access flags that the device does not support, or -ENOMEM.
  */
 struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access)
 {
@@ -270,9 +274,9 @@ struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access)
 	if (pd->uobject)
 		return ERR_PTR(-EPERM);
 	/*
-	 * RDMA core uses the local DMA lkey for local accesses. So RDMA core requests only rights
-	 * of the peer from this function, and without IB_ACCESS_LOCAL_WRITE, iwt_mr_rights()
-	 * would refuse some of these rights.
+	 * The RDMA core uses the local DMA lkey for local accesses. So the RDMA core requests
+	 * only rights for the peer from this function. Without IB_ACCESS_LOCAL_WRITE,
+	 * iwt_mr_rights() would refuse some of these rights.
 	 */
 	ret = iwt_mr_rights(access | IB_ACCESS_LOCAL_WRITE, &rights);
 	if (ret)
@@ -370,6 +374,8 @@ struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag)
 /**
  * iwt_mr_put() - unlock a region or window
  * @mr: region or window from iwt_mr_get(), not NULL
+ *
+ * Same context as iwt_mr_get(). Bottom halves are off until this function returns.
  */
 void iwt_mr_put(struct iwt_mr *mr)
 	__no_context_analysis
@@ -502,7 +508,12 @@ struct iwt_mr *iwt_mr_get_for_change(struct iwt_dev *dev, u32 stag)
 	return hand_out(mr);
 }
 
-/* Unlock a region or window. @mr: region or window from iwt_mr_get_for_change(), not NULL. */
+/**
+ * iwt_mr_put_changed() - unlock a region or window that was locked for writing
+ * @mr: region or window from iwt_mr_get_for_change(), not NULL
+ *
+ * Same context as iwt_mr_get_for_change(). Bottom halves are off until this function returns.
+ */
 void iwt_mr_put_changed(struct iwt_mr *mr)
 	__no_context_analysis
 {

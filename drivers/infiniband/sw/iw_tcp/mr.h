@@ -38,8 +38,8 @@ enum iwt_mr_kind {
  * @region: bounds, rights, validity, owner
  * @map: memory of the region; for a window, all memory of the window's region
  * @origin: tagged offset of the first byte of @map; a window may begin later, at @region.base
- * @next: IWT_MR_FAST: memory that the next REG_MR will register. Only the consumer changes @next,
- *	by ib_map_mr_sg(), even while @map is still registered
+ * @next: IWT_MR_FAST: memory that the next REG_MR will register. The consumer sets @next by
+ *	ib_map_mr_sg(), even while @map is still registered; REG_MR then exchanges @next and @map
  * @gaps: IWT_MR_FAST: pieces of memory need not begin or end at page boundaries
  * @next_ready: IWT_MR_FAST: @next is filled and not registered yet
  * @revoked: IWT_MR_DMABUF: the exporter has revoked the memory; the region stays invalid

@@ -2,7 +2,7 @@
 /*
  * Memory of another driver: a dma-buf that the CPU reads and writes.
  *
- * The driver does no DMA, so a DMA mapping of the exporter is of no use: a DMA mapping contains
+ * The driver does no DMA, so it can't use a DMA mapping of the exporter: a DMA mapping contains
  * bus addresses, and pages that an importer must not touch. For CPU access the kernel has
  * dma_buf_vmap(): the exporter maps the whole buffer into the kernel's address space, and does
  * not move the buffer before dma_buf_vunmap(). If an exporter has no vmap operation, the CPU

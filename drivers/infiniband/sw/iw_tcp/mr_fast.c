@@ -44,7 +44,7 @@ err_free:
 
 /*
  * May an element that begins at @at follow an element that ends at @end? With %IB_MR_TYPE_SG_GAPS
- * every element may; otherwise only if both addresses are borders of pages, or are the same.
+ * every element may; otherwise only if both addresses are page boundaries, or are the same.
  */
 static bool may_follow(const struct iwt_mr *mr, u64 end, u64 at)
 {
@@ -52,9 +52,9 @@ static bool may_follow(const struct iwt_mr *mr, u64 end, u64 at)
 }
 
 /*
- * Map as many elements of @sgl as mr->next has extents for, up to an element that may not follow
- * the element before it. ib_sg_to_pages() would add each page by a callback. Return: number of
- * mapped elements, or -EINVAL.
+ * Map elements of @sgl until mr->next is full, or until an element may not follow the element
+ * before it. ib_sg_to_pages() is not used, because it would call back for each page. Return:
+ * number of mapped elements, or -EINVAL.
  */
 static int map_elements(struct iwt_mr *mr, struct scatterlist *sgl, int nents,
 			unsigned int *sg_offset)
@@ -93,7 +93,8 @@ static int map_elements(struct iwt_mr *mr, struct scatterlist *sgl, int nents,
  * The registered memory does not change before REG_MR: peers may still use the old STag. Any
  * context.
  *
- * Return: number of elements that were mapped, or -errno.
+ * Return: number of elements that were mapped, or -EINVAL if @nents is not positive, or if the
+ * first element has no more than *@sg_offset bytes.
  */
 int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 		  unsigned int *sg_offset)
@@ -134,7 +135,7 @@ static u32 check_mr_invalidate(const struct iwt_mr *mr, u32 stag,
  * @remote: true if the peer invalidates the region, false if a consumer does
  *
  * Only regions for fast registration can be invalidated. The caller holds the lock of the region
- * for writing.
+ * for writing. Never sleeps.
  *
  * Return: IWT_OK; or, if @remote, the error for a Terminate (RFC 5040 4.8), otherwise
  * IWT_ERR_LOCAL.

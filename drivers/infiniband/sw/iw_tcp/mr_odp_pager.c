@@ -144,6 +144,8 @@ static int resolve_for(struct iwt_pager *p, const struct request *r)
 /**
  * iwt_pager_interrupt() - interrupt the page fault that a worker resolves, if any
  * @w: worker; the lock of its pager is held
+ *
+ * Bottom halves off, never sleeps.
  */
 void iwt_pager_interrupt(struct iwt_pager_worker *w)
 {
@@ -206,6 +208,8 @@ static void do_pager_work(struct work_struct *work)
 /**
  * iwt_pager_start() - start a worker for a new fault, if not all workers are busy
  * @p: pager with the new fault in its list; the lock of the pager is held
+ *
+ * Bottom halves off, never sleeps.
  */
 void iwt_pager_start(struct iwt_pager *p)
 	__must_hold(&p->lock)
@@ -370,7 +374,7 @@ static struct iwt_pager *new_pager(struct iwt_dev *dev, gfp_t gfp)
 
 /*
  * Find the pager of an address space, and increment its number of regions. Return: the pager, or
- * NULL if there is none. In the latter case this function adds @new, if not NULL, to the list.
+ * NULL if there is none: then this function adds @new, if @new is not NULL, to the list.
  */
 static struct iwt_pager *pager_find(const struct iwt_dev *dev,
 				    const struct mm_struct *mm, struct iwt_pager *new)
@@ -398,7 +402,8 @@ out:
  *
  * May sleep.
  *
- * Return: the pager, to be released by iwt_pager_leave(), or an error pointer.
+ * Return: the pager, to be released by iwt_pager_leave(), or an error pointer: -ENOMEM, or an
+ * error of iwt_odp_new().
  */
 struct iwt_pager *iwt_pager_join(struct iwt_dev *dev, gfp_t gfp)
 {

@@ -36,8 +36,8 @@
 #define FORGET		1024
 
 /*
- * Maximum number of pages among the removed pages that engines have written. These pages are
- * marked dirty before more pages are removed.
+ * Of the pages that are removed together, engines may have written at most this number. The
+ * written pages are marked dirty before more pages are removed.
  */
 #define WRITTEN_MAX	16
 
@@ -215,7 +215,8 @@ static const struct mmu_interval_notifier_ops notifier_ops = {
  *
  * May sleep.
  *
- * Return: the table, without pages, or an error pointer.
+ * Return: the table, without pages, or an error pointer: -ENOMEM, or another error of
+ * mmu_interval_notifier_insert().
  */
 struct iwt_odp *iwt_odp_new(struct iwt_dev *dev, void (*gone)(void *arg),
 			    void *arg, gfp_t gfp)
@@ -369,8 +370,8 @@ static void note(struct iwt_odp *odp, unsigned long index, struct page *page,
 }
 
 /*
- * Begin a request. After this function has returned, each call of invalidate() sees the request,
- * and all calls that did not see the request have finished.
+ * Begin a request. When this function returns, all calls of invalidate() that did not see the
+ * request have finished, and all later calls see the request.
  */
 static void ask(struct iwt_odp *odp, struct asked *a)
 {

@@ -82,7 +82,8 @@ enum iwt_access_verdict iwt_sgl_piece(struct iwt_place *at, u8 **piece, u32 *len
  * @need: rights that the access needs (enum iwt_rights)
  *
  * Access is checked again when bytes are copied. This first check finds a bad list before any
- * byte of the message is sent. Empty elements are not checked. BH may be on.
+ * byte of the message is sent. Empty elements are not checked. Bottom halves may be on or off;
+ * never sleeps.
  *
  * Return: the first verdict that is not IWT_ACCESS_OK, or IWT_ACCESS_OK.
  */

@@ -169,9 +169,9 @@ static int check_odp(const struct iwt_mr_change *c)
 /*
  * Pin the new memory, if the process requested new memory. If the region becomes writable and its
  * memory was pinned for reading only, pin the memory again: its pages may be shared with other
- * processes, and pinning for writing makes copies. Only the process that has the memory can pin
- * the memory. Return: 0, and @p stays empty if no memory had to be pinned; or -errno, and no
- * memory is pinned.
+ * processes, and pinning for writing makes copies. Only the process to whose address space the
+ * memory belongs can pin the memory. Return: 0, and @p stays empty if no memory had to be pinned;
+ * or -errno, and no memory is pinned.
  */
 static int pin_change(struct pinned *p, const struct iwt_mr_change *c,
 		      const struct iwt_mr *mr)

@@ -178,9 +178,9 @@ static struct iwt_mr *enter_region(struct iwt_dev *dev,
 }
 
 /*
- * May the work request bind or unbind this window? A window of type 1 may be bound anew while it
- * is bound, and may be unbound by the length 0, but can't be zero based. A window of type 2 can
- * be bound only while it is not bound.
+ * May the work request bind or unbind this window? A window of type 1 can be bound again without
+ * being unbound first, and is unbound by the length 0, but can't be zero based. A window of type
+ * 2 can be bound only while the window is not bound.
  */
 static bool may_bind(const struct iwt_window *win, const struct iwt_mw_bind *b,
 		     const struct iwt_party *party)
