@@ -61,7 +61,13 @@ static void qp_tell(struct iwt_async *async, enum ib_event_type what)
 		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
 }
 
-/* Report an event to the connection manager. @qp: queue pair; the lock of its stream is held. */
+/**
+ * iwt_qp_notify_cm() - report an event to the connection manager
+ * @qp: queue pair; the lock of its stream is held
+ * @ev: event; nothing happens if no connection is attached
+ *
+ * Never sleeps.
+ */
 void iwt_qp_notify_cm(struct iwt_qp *qp, enum iwt_llp_event ev)
 {
 	lockdep_assert_held(&qp->stream.lock);
@@ -113,6 +119,8 @@ static void send_term(struct iwt_qp *qp, u32 err)
  * indices of the rings show which requests are left. This function sets the flag
  * IWT_RING_NEED_WAKEUP before it reads the rings: either this step sees a later post, or the
  * poster rings the doorbell, which runs the next step.
+ *
+ * Never sleeps.
  *
  * Return: true when some requests are not completed yet: the caller has to start the next step;
  * false when all requests are completed, or when the queue pair is being destroyed.
@@ -301,7 +309,7 @@ void iwt_qp_fail_posted(struct iwt_qp *qp)
  * If a completion queue was full, the consumer can't know any more which requests are completed.
  * If the shared receive queue has failed, the stream can't receive. In both cases the stream ends
  * with the error that RFC 5040 4.8 calls local and catastrophic. Queue pairs that use other
- * completion queues continue (RFC 5040 8.1.1).
+ * completion queues continue (RFC 5040 8.1.1). Never sleeps.
  *
  * Return: true when a Terminate is to be sent for this error.
  */

@@ -103,8 +103,8 @@ struct iwt_qp_llp_ops {
  * @llp_ctx: argument of the callbacks
  * @eps: endpoints (struct iwt_ep) that have a reference; only the connection manager uses this
  *	list, with the lock of the endpoint table (cm_ep.c) held
- * @only_direct: the consumer has requested a direct connection, so no other connection may use
- *	the queue pair until its end. A reset does not clear this: otherwise new connections by
+ * @only_direct: the consumer has requested a direct connection, so other connections may not use
+ *	the queue pair any more. A reset does not clear this flag: otherwise new connections by
  *	rdma_cm could delay a reset that waits for the end of all connections. Guarded as @eps
  * @rc: the connection is a direct connection; its requests complete as with InfiniBand
  * @running: the engines run; a callback of TCP during this time only sets @again. The socket lock
@@ -121,7 +121,8 @@ struct iwt_qp_llp_ops {
  * @idle_state: state that verbs show while @state is IDLE: INIT or RTR, as the consumer last
  *	requested. With @direct the consumer can also request RTS, and verbs also show @idle_state
  *	while @state is RTS, HALF or GONE
- * @modifying: held while a consumer modifies the queue pair
+ * @modifying: held while a consumer modifies the queue pair, and while @direct ends because the
+ *	queue pair is being destroyed
  * @direct: direct connection of the queue pair (cm_direct.c), or NULL; changes only while
  *	@modifying is held
  * @sqpoll: a worker that polls the send queue (wake_sqpoll.c)

@@ -308,8 +308,8 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 /*
  * The TCP state has changed, or data has arrived (qp_data_ready()). Do not receive here if the
  * last run of the receive engine has used up its budget: then iwt_sock_run_bh() has queued a work
- * item, which receives the rest, once for all segments of this burst. Otherwise receive, because
- * a change of the TCP state is handled only after all bytes that have arrived.
+ * item, which receives the data of all segments of this burst in one run. Otherwise receive,
+ * because a change of the TCP state is handled only after all bytes that have arrived.
  */
 static void qp_state_change(struct iwt_sock *s, void *ctx)
 {
@@ -341,7 +341,8 @@ static void on_run(struct iwt_sock *s, void *ctx)
 
 /*
  * Data have arrived behind a gap. If the engines are running, this is a nested call: the data can
- * wait. In no other state than RTS may the peer still write to the memory.
+ * wait. Place nothing in other states than RTS: after the end of the stream the peer may not
+ * write to the memory any more, and during a graceful close the data can wait, too.
  */
 static void qp_ahead(struct iwt_sock *s, void *ctx)
 {

@@ -88,7 +88,10 @@ static int modify_reset(struct iwt_qp *qp)
 	return 0;
 }
 
-/* Verbs call this SQD (send queue drain). With iWARP the connection is closed after the drain. */
+/*
+ * The consumer requests the state SQD (send queue drained): finish the posted requests. With
+ * iWARP the connection is closed afterwards.
+ */
 static int modify_drain(struct iwt_qp *qp, const struct iwt_qp_change *c)
 	__must_hold(&qp->stream.lock)
 {
@@ -199,6 +202,8 @@ void iwt_qp_unreachable(struct iwt_qp *qp)
 /**
  * iwt_qp_verbs_state() - convert the state to the state of verbs
  * @qp: queue pair; the lock of its stream is held
+ *
+ * Never sleeps.
  *
  * Return: the state.
  */

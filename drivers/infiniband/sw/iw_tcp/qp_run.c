@@ -33,8 +33,8 @@ static bool flush_posted(struct iwt_qp *qp)
  * iwt_qp_flush_all() - complete all posted requests, if the queue pair sends nothing any more
  * @qp: queue pair
  *
- * Process context, may sleep; no locks held. If a process posts further requests during the
- * flush, the number of steps is bounded, and a work item completes the rest.
+ * Process context, may sleep; no locks held. A process may post more requests during the flush.
+ * So the number of steps is limited, and a work item completes the requests that are left.
  */
 void iwt_qp_flush_all(struct iwt_qp *qp)
 {
@@ -73,8 +73,8 @@ static __always_inline bool run_engine(struct iwt_qp *qp,
  * iwt_qp_run() - a request was posted: run the engines, or flush
  * @qp: queue pair
  *
- * Any context. If the context allows it, this function runs the engines or flushes at once;
- * otherwise it queues work.
+ * Any context. If the context allows this, the function runs the engines or flushes at once;
+ * otherwise the function queues work.
  */
 void iwt_qp_run(struct iwt_qp *qp)
 {
@@ -113,7 +113,7 @@ static void do_flush_work(struct work_struct *work)
 	iwt_qp_put(qp);
 }
 
-/* Initialise the flush work. @qp: queue pair, zeroed. */
+/* Initialise the flush work. @qp: queue pair, zeroed. Any context. */
 void iwt_qp_run_setup(struct iwt_qp *qp)
 {
 	INIT_WORK(&qp->flush_work, do_flush_work);

@@ -91,8 +91,9 @@ static int alloc_readq(struct iwt_qp *qp, struct iwt_readq *readq,
 }
 
 /*
- * If the link's setting "ahead" is on, and the peer sends markers and CRC, allocate what placing
- * ahead needs. If the allocation fails, everything is placed in order.
+ * Allocate the data structure with which the stream places data behind a gap (rx_place.c), if the
+ * link's setting "ahead" is on, if the peer sends markers and CRC, and if the peer is no RDMAC
+ * peer. If the allocation fails, all data are placed in order.
  */
 static struct iwt_ahead *alloc_ahead(const struct iwt_qp *qp, const struct iwt_mpa_terms *terms)
 {
