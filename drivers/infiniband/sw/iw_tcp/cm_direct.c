@@ -400,19 +400,21 @@ static int modify_direct(struct iwt_qp *qp, const struct ib_qp_attr *attr, int m
  * @mask: enum ib_qp_attr_mask: members of @attr that are valid
  * @c: the change of state and of rights, for iwt_qp_modify()
  *
- * Process context; may sleep, but not for a peer.
+ * Process context; may sleep, but not for a peer. If this function returns an error, the state
+ * has not changed, with one exception: after -EBUSY of a reset, the state is ERROR. But a change
+ * to RTR that failed may have set iwt_qp.only_direct: then rdma_cm and delayed startup can't
+ * connect the queue pair any more. For a queue pair that connects directly, a change to ERR or
+ * RESET ignores IWT_DIRECT_ATTRS.
  *
  * Return: 0; -EOPNOTSUPP if the link or the queue pair can have no direct connection, if both
- * ends are the same queue pair, for a change of a direct connection to SQD, for another
- * min_rnr_timer than that of RTR, or for IWT_DIRECT_ATTRS without a direct connection or without
- * a change of state; -EINVAL for a change that is not allowed, for attributes that do not belong
- * to the change, or for GIDs that are not IP addresses; -EADDRNOTAVAIL if the link does not have
- * the address of the local GID any more; -EADDRINUSE if another program uses the link's
- * direct_port; -EBUSY if a reset waited too long for TCP to release memory, or for a change to
- * RTR if rdma_cm or a delayed startup uses the queue pair; or another -errno. After an error of a
- * reset other than -EBUSY, and after an error of any other change, the state has not changed. But
- * a change to RTR that failed may have set iwt_qp.only_direct: then rdma_cm and delayed startup
- * can't connect the queue pair any more.
+ * ends are the same queue pair, for a change of a direct connection to SQD, for a min_rnr_timer
+ * that differs from that of the change to RTR, or for IWT_DIRECT_ATTRS without a direct
+ * connection or without a change of state; -EINVAL for a change that is not allowed, for
+ * attributes that do not belong to the change, or for GIDs that are not IP addresses;
+ * -EADDRNOTAVAIL if the link does not have the address of the local GID any more; -EADDRINUSE if
+ * another program uses the link's direct_port; -EBUSY if a reset waited too long for TCP to
+ * release memory, or for a change to RTR if rdma_cm or a delayed startup uses the queue pair; or
+ * another -errno.
  */
 int iwt_direct_modify(struct iwt_qp *qp, const struct ib_qp_attr *attr, int mask,
 		      struct iwt_qp_change *c)

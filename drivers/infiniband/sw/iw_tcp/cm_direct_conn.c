@@ -31,9 +31,9 @@
 
 /*
  * The workqueue of attempts, and of the endpoints that they create. (The endpoints of responders
- * use iwt_cm_wq.) A process may have thousands of queue pairs that try again and again, and must
- * not delay the connections of rdma_cm. The workqueue is ordered, so the work of a queue pair
- * does not run at the same time as the work of its endpoint.
+ * use iwt_cm_wq.) A process may have thousands of queue pairs that try again and again; these
+ * attempts must not delay the connections of rdma_cm. The workqueue is ordered, so the work of a
+ * queue pair does not run at the same time as the work of its endpoint.
  */
 struct workqueue_struct *iwt_direct_wq;
 
