@@ -23,8 +23,8 @@ int iwt_cm_destroy_listen(struct iw_cm_id *id);
  * @dev: device
  * @qp: queue pair; the caller holds a reference
  * @fd: descriptor of the socket
- * @ird: number of inbound RDMA Reads that the process requests
- * @ord: number of outbound RDMA Reads that the process requests
+ * @ird: maximum number of inbound RDMA Reads at a time, as the process requests
+ * @ord: maximum number of outbound RDMA Reads at a time, as the process requests
  * @plain: use MPA revision 1
  * @request: the whole Request, which an initiator has sent, or a responder has received
  * @request_len: length of @request in bytes

@@ -281,7 +281,7 @@ int iwt_cm_delayed_start(const struct iwt_delayed *a, struct iwt_mpa_terms *term
 }
 
 /*
- * Call @write to build a frame, with a temporary endpoint that has only the settings of the link.
+ * Call @write to build a frame, with a temporary endpoint for which set_wish() was called.
  * Return: length of the frame in bytes, or -errno.
  */
 static int write_frame(const struct iwt_delayed *a, u8 *frame,

@@ -104,7 +104,7 @@ struct net_device;
 
 /* Events that the work has to handle; bit numbers in ep->bits. */
 enum iwt_ep_bit {
-	IWT_EP_SOCK,		/* event of the socket, during startup and lingering */
+	IWT_EP_SOCK,		/* event of the socket, during startup and in LINGER */
 	/*
 	 * The work handles the following events in this order. The queue pair reports the events
 	 * up to IWT_EP_ABORT_WANTED (enum iwt_llp_event).

@@ -95,8 +95,8 @@ static struct list_head ports __guarded_by(&iwt_ports_lock) = LIST_HEAD_INIT(por
 
 /*
  * Find the listener for a connection to @local. The new rdma_cm_id and the new iw_cm_id must
- * belong to the same device. The device of the iw_cm_id is the listener's. For the rdma_cm_id,
- * cma_iw_acquire_dev() also chooses this device, but only if the device serves @local.
+ * belong to the same device. The new iw_cm_id has the device of the listener. For the new
+ * rdma_cm_id, cma_iw_acquire_dev() chooses the same device, but only if the device serves @local.
  */
 static struct iwt_listen *pick(struct iwt_port *port,
 			       const struct sockaddr_storage *local)

@@ -151,7 +151,10 @@ static void report_reply(struct iwt_ep *ep)
 	}
 }
 
-/* The event carries the negotiated depths: its IRD is the ORD of this end, and the reverse. */
+/*
+ * The event carries the negotiated depths from the peer's point of view: ev.ird is the ORD of
+ * this end, and ev.ord is the IRD of this end.
+ */
 static void report(struct iwt_ep *ep, enum iw_cm_event_type type, int status)
 {
 	struct iw_cm_event ev = {
