@@ -241,7 +241,7 @@ static bool pager_delist(struct iwt_pager *p)
 	return true;
 }
 
-/* Release the queue and the address space of a pager. No worker of the pager runs any more. */
+/* Release the queue and the address space of a pager, which no worker uses any more. */
 static void let_go(struct iwt_pager *p)
 {
 	if (p->queue)

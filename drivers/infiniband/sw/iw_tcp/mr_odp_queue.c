@@ -84,7 +84,8 @@ found:
 
 /**
  * iwt_pager_queue_put() - release the queue of a pager
- * @q: queue; no work item of the pager is queued, or does more than return
+ * @q: queue; no work item of the pager is queued, and a work item that still runs is about to
+ *	return
  *
  * May sleep, but does not wait for work items of other pagers.
  */

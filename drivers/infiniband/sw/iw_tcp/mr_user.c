@@ -144,7 +144,8 @@ static void complete_change(struct iwt_mr_change *c, const struct iwt_mr *mr)
 
 /*
  * The memory of a dma-buf region can't be changed: for another dma-buf, the process has to
- * register a new region. Return: 0 or -errno.
+ * register a new region. Return: 0; -EOPNOTSUPP for other memory; -EACCES if the region would
+ * become writable, but its dma-buf was mapped for reading only.
  */
 static int check_dmabuf(const struct iwt_mr_change *c, const struct iwt_mr *mr)
 {

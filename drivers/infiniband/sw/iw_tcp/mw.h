@@ -55,7 +55,7 @@ u32 iwt_mw_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party
 /* Does a stream have a bound window of type 2? */
 bool iwt_mw_any(struct iwt_dev *dev, struct list_head *list);
 
-/* Process context, may sleep. */
+/* Process context, may sleep; iwt_mw_stag(): any context. */
 struct iwt_window *iwt_mw_create(struct ib_pd *pd, bool type2);
 u32 iwt_mw_stag(const struct iwt_window *win);
 void iwt_mw_destroy(struct iwt_window *win);
