@@ -251,7 +251,7 @@ static bool send(struct iwt_qp *qp, struct iwt_sock *s)
 	return true;
 }
 
-/* One run, with the lock of the stream held. */
+/* Run the engines once, with the lock of the stream held. */
 static void qp_run_locked(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 	__must_hold(&qp->stream.lock)
 {

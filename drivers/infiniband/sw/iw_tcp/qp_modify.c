@@ -9,8 +9,8 @@
  * Set the remote rights that a modification requests. @was_idle: there was no connection.
  *
  * As long as a queue pair has no iw_cm_id, rdma_cm initialises the queue pair without rights, and
- * iw_cm grants the rights to read and write when the connection is made. So before a connection,
- * "no rights" is not a request of the consumer; during a connection, it is.
+ * iw_cm grants the rights to read and write when the connection is made. So "no rights" is a
+ * request of the consumer only during a connection, not before.
  *
  * Before a connection, the request "read and write" also grants atomic operations: iw_cm requests
  * these two rights and does not know atomic operations. An atomic operation also needs the right
@@ -35,8 +35,9 @@ static int modify_idle(struct iwt_qp *qp, enum ib_qp_state to)
 }
 
 /*
- * A queue pair that connects directly changes to RTR before it connects. The rights that the
- * consumer has requested apply, even if the consumer has granted no rights.
+ * A queue pair that connects directly changes to RTR before it connects. Its connection has the
+ * rights that the consumer sets, even if the consumer sets no rights: the default rights of
+ * take_connection() do not apply.
  */
 static int modify_rtr(struct iwt_qp *qp, bool direct)
 	__must_hold(&qp->stream.lock)

@@ -14,7 +14,7 @@
 /* qp.c */
 int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err);
 void iwt_qp_notify_cm(struct iwt_qp *qp, enum iwt_llp_event ev);
-/* Return: true if a Terminate is to be sent, because a completion or the SRQ is lost. */
+/* Return: true if a Terminate is to be sent: a completion was lost, or the SRQ has failed. */
 bool iwt_qp_check_overrun(struct iwt_qp *qp);
 /* Return: true if some requests are not completed yet: the caller starts the next step. */
 bool iwt_qp_flush_step(struct iwt_qp *qp);
