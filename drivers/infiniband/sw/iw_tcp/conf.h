@@ -26,8 +26,8 @@ enum iwt_zerocopy {
  * @markers: request markers in the received stream (RFC 5044 4.3)
  * @mpa_rev: highest revision of MPA to use: 1 or 2 (RFC 6581)
  * @rdmac: accept RDMAC peers, which use revision 0 (RFC 5044 C)
- * @large: offer FPDUs longer than a segment, and send them to peers that offer this, too. The
- *	offer is a bit of the startup frames that RFC 5044 7.1.1 reserves
+ * @large: offer FPDUs longer than a segment, and send such FPDUs to peers that also offer them.
+ *	The offer is a bit of the startup frames that RFC 5044 7.1.1 reserves
  * @keepidle: seconds that a connection is idle before TCP probes the peer; 0: TCP's default
  * @user_timeout: maximum number of seconds without an acknowledgment, with a closed window, or
  *	of a graceful close; afterwards the connection is lost. 0: TCP's default, and a graceful
@@ -35,7 +35,8 @@ enum iwt_zerocopy {
  * @tos: type of service of connections for which the program has not requested a type of service
  * @zerocopy: how to send the payload of connections without CRC and markers
  * @direct_port: TCP port of direct connections (cm_direct.c); 0: no direct connections
- * @ahead: place data that have arrived behind a gap (rx_place.c); this needs markers and CRC
+ * @ahead: place data that have arrived behind a gap (rx_place.c). The link then also requests
+ *	markers and CRC, because only markers show where FPDUs begin behind a gap
  * @polling: workers may poll send queues, and engines may spin for a reply (wake.h)
  *
  * Each setting may be written in process context at any time, independently of the other

@@ -37,7 +37,7 @@ void iwt_dev_set_addr(struct iwt_dev *dev)
  * @name: present name of the device
  * @net: network namespace of the caller
  *
- * In the mode "exclusive" of the RDMA core, each network namespace of newer kernels has its own
+ * On newer kernels, in the mode "exclusive" of the RDMA core, each network namespace has its own
  * names. So several devices may have the name @name: then the function finds the device in @net.
  * Process context, may sleep.
  *

@@ -23,7 +23,13 @@ bool iwt_memlock_unlimited(void)
 	return ns_capable_noaudit(&init_user_ns, CAP_IPC_LOCK);
 }
 
-/* Return: RLIMIT_MEMLOCK in pages; valid unless iwt_memlock_unlimited(). Process context. */
+/**
+ * iwt_memlock_limit() - the limit RLIMIT_MEMLOCK of the calling process
+ *
+ * The limit does not apply if iwt_memlock_unlimited() returns true. Process context.
+ *
+ * Return: the limit in pages.
+ */
 unsigned long iwt_memlock_limit(void)
 {
 	return rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
