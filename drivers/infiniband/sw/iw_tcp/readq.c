@@ -12,7 +12,7 @@
 
 /**
  * iwt_readq_alloc() - allocate entries for the negotiated ORD and IRD
- * @q: queue; its old memory is released
+ * @q: queue that no stream uses; this function first frees the present memory of the queue
  * @ord: maximum outstanding requests of this end
  * @ird: maximum outstanding requests of the peer
  * @gfp: GFP_KERNEL, or GFP_KERNEL_ACCOUNT to charge the memory
@@ -35,7 +35,10 @@ int iwt_readq_alloc(struct iwt_readq *q, u16 ord, u16 ird, gfp_t gfp)
 	return 0;
 }
 
-/* Free the memory of a queue, and zero the queue. @q: queue, which may be all zeroes. */
+/*
+ * Free the memory of a queue that no stream uses, and zero the queue. @q: queue, which may be all
+ * zeroes. Any context.
+ */
 void iwt_readq_free(struct iwt_readq *q)
 {
 	kfree(q->out);

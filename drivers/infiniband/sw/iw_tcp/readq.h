@@ -102,15 +102,19 @@ static inline u16 iwt_readq_ord(const struct iwt_readq *q)
 	return q->out_max - q->reserve;
 }
 
-/* Do as many work requests wait for a Response as ORD allows? */
+/*
+ * Must a further work request wait? True if as many work requests wait for a Response as ORD
+ * allows, or if no entry of @out is free.
+ */
 static inline bool iwt_readq_out_full(const struct iwt_readq *q)
 {
 	return q->out_n == q->out_max || iwt_readq_waiting(q) >= iwt_readq_ord(q);
 }
 
 /*
- * May this end begin another request? After ORD was reached, several requests begin together: if
- * they began one by one, each request, and each Response, would need a separate segment.
+ * May this end begin another request? After ORD was reached, no request begins until a quarter of
+ * the requests have finished (iwt_readq_finish()). Otherwise each request would begin alone, and
+ * each request and each Response would need a separate segment.
  */
 static inline bool iwt_readq_out_ready(const struct iwt_readq *q)
 {

@@ -11,7 +11,7 @@
 struct iwt_cq;
 struct iwt_srq;
 
-/* A private copy of one receive work request, with room for the longest list. */
+/* A private copy of one receive work request, with room for the maximum number of elements. */
 struct iwt_rwqe {
 	u64 wr_id;
 	u64 len;	/* sum of the lengths of the elements, in bytes */
@@ -28,7 +28,7 @@ struct iwt_rwqe {
  * @entries: number of entries of the ring; 0 without a ring
  * @cons: index of the next receive to take; with @srq, the number of receives that this queue
  *	pair has taken from @srq; guarded by the lock of the stream
- * @sge_max: maximum number of elements of a list
+ * @sge_max: maximum number of elements of a receive
  * @lost: a completion was lost, because @cq is full, or @srq has failed: the stream has to end;
  *	guarded by the lock of the stream
  * @wqe: memory for the private copy of one receive, for iwt_rq_next()

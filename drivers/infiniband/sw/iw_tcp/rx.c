@@ -178,8 +178,8 @@ static void count_taken(struct iwt_stream *st, const struct taken *t)
 }
 
 /*
- * read_fpdu() in a stream with markers. Not inline: other streams need no instruction for what
- * only streams with markers may do.
+ * read_fpdu() in a stream with markers. This function is not inline, so that a stream without
+ * markers executes no instruction for markers or for placing ahead.
  */
 static noinline enum iwt_fpdu_status
 read_marked(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_cursor *at, u32 left,
@@ -284,7 +284,7 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 
 /*
  * Execute one step. Return: number of bytes that must be in the socket before the next step can
- * consume anything, as far as known; 0 if the next step may find work at once.
+ * consume anything, as far as known; 0 if the bytes that have arrived may be enough.
  */
 static u32 rx_take_step(struct iwt_stream *st)
 	__must_hold(&st->lock)
@@ -303,7 +303,7 @@ static u32 rx_take_step(struct iwt_stream *st)
 		need = used == avail;
 	}
 	iwt_sock_consume(st->sock, used);
-	/* unless an FPDU waits, the rest in the socket is a part of an FPDU */
+	/* unless an FPDU waits, the remaining bytes are the first part of an FPDU */
 	if (need && !rx->discard && used < avail && !rx->stalled)
 		iwt_sock_set_aside(st->sock);
 	return need;

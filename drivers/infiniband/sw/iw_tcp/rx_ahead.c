@@ -15,7 +15,7 @@
 
 /* Maximum number of bytes to look at in one run. */
 #define AHEAD_STEP	(256 << 10)
-/* Cost of an FPDU besides its CRC, in bytes. */
+/* Cost of an FPDU besides its CRC, as the number of bytes whose CRC takes the same time. */
 #define AHEAD_COST	512
 
 /* Is this the last segment of a Response? */

@@ -6,10 +6,11 @@
  * Only tagged FPDUs that are perfect are placed, in memory whose consumer does not rely on the
  * order of the peer's writes. Nothing is delivered: this happens in order, with all checks, when
  * TCP has received all bytes before the FPDU. An FPDU that is not placed ahead, or is in error,
- * waits for its turn. So placing ahead changes neither errors nor completions.
+ * is only received in order. So placing ahead changes neither errors nor completions.
  *
- * TCP may drop bytes that it has received behind a gap, and another copy may arrive later, with
- * other bytes. The copy that was placed first counts: at its turn, its bytes are not read again.
+ * TCP may drop bytes that it has received behind a gap, and the peer then sends them again,
+ * perhaps with another content. Only the bytes that were placed first count: when all bytes
+ * before the FPDU have arrived, the engine does not read the payload of the FPDU again.
  */
 #include "rx_priv.h"
 
@@ -23,7 +24,7 @@
 
 /* Maximum number of bytes to examine in one call. */
 #define PLACE_STEP	(256 << 10)
-/* Cost of an FPDU besides its bytes, in bytes. */
+/* Cost of an FPDU besides its bytes, as the number of bytes that take the same time. */
 #define PLACE_COST	512
 /* Maximum number of gaps whose bytes are examined in one call. */
 #define PLACE_GAPS	4
@@ -59,7 +60,7 @@ static bool answers_read(struct iwt_stream *st, const struct iwt_fpdu *f)
 	       f->payload_len <= out->sink.length - skip;
 }
 
-/* Return: the right that the FPDU needs; 0 if the FPDU must wait for its turn */
+/* Return: the right that the FPDU needs; 0 if the FPDU must be received in order */
 static u32 right_for(struct iwt_stream *st, const struct iwt_fpdu *f)
 	__must_hold(&st->lock)
 {
@@ -96,9 +97,10 @@ static bool copy_payload(const struct iwt_mr *mr, struct iwt_fpdu *f, struct iwt
 }
 
 /*
- * Return: the number of the present registration of @mr, which @hold holds. A registration gets
- * its number when data are placed ahead into its memory for the first time, so that registering
- * needs no instruction for this. Several engines may hold @mr at the same time.
+ * Return: the number of the present registration of @mr, which the caller holds (iwt_hold_mr()).
+ * A registration gets its number when data are placed ahead into its memory for the first time,
+ * so that the functions that register memory need not assign a number. Several engines may hold
+ * @mr at the same time.
  */
 static u32 touch(struct iwt_dev *dev, struct iwt_mr *mr)
 {
@@ -126,7 +128,7 @@ static u64 place_of(struct iwt_stream *st, const struct iwt_fpdu *f, u32 number)
 	return (u64)msn << 32 | number;
 }
 
-/* Place the FPDU at the cursor, if this is allowed now, and remember it. */
+/* Place the FPDU at the cursor, if this is allowed now, and remember the FPDU. */
 static void place_ahead(struct iwt_stream *st, struct iwt_hold *hold, struct iwt_fpdu *f,
 			struct iwt_ahead_cursor at)
 	__must_hold(&st->lock)
@@ -148,8 +150,8 @@ static void place_ahead(struct iwt_stream *st, struct iwt_hold *hold, struct iwt
 }
 
 /*
- * Examine the FPDUs at the cursor, which is at the position @a->scan. Return: true if the bytes
- * are used up; then an FPDU that is not complete may begin at @a->scan.
+ * Examine the FPDUs at the cursor, which is at the position @a->scan. Return: true if all bytes
+ * were examined, except an FPDU at @a->scan that is perhaps not complete.
  */
 static bool examine(struct iwt_stream *st, struct iwt_ahead_cursor *cur, u32 avail)
 	__must_hold(&st->lock)
@@ -171,7 +173,7 @@ static bool examine(struct iwt_stream *st, struct iwt_ahead_cursor *cur, u32 ava
 						      &f, &err);
 		if (status == IWT_FPDU_MORE && f.ulpdu_len <= ULPDU_MAX)
 			break;
-		/* examine no byte twice: these bytes, and the rest up to the next gap, wait */
+		/* examine no byte twice: all bytes up to the next gap are received in order */
 		if (status != IWT_FPDU_OK || f.ulpdu_len > ULPDU_MAX) {
 			a->scan += avail;
 			a->synced = false;
@@ -227,8 +229,9 @@ static bool examine_gap(struct iwt_stream *st, u32 *end)
  * @st: stream with st->rx.place, between two runs of its engine; the socket lock and the lock of
  *	the stream are held
  *
- * Before the first FPDU in order, nothing is placed. If all runs are in use, the rest waits for
- * its turn. Any context with bottom halves off; never sleeps.
+ * Nothing is placed before the first FPDU in order was received. If all runs (struct
+ * iwt_ahead_run) are in use, further FPDUs are received in order. Any context with bottom halves
+ * off; never sleeps.
  */
 void iwt_rx_place_ahead(struct iwt_stream *st)
 {
@@ -261,9 +264,10 @@ static bool same_place(struct iwt_stream *st, const struct iwt_fpdu *f, u64 plac
 
 /*
  * Was the next FPDU in order placed ahead? If so, set @f to this FPDU, and *@status and *@err as
- * iwt_fpdu_read(). @left: number of bytes that have arrived. Return: false if the FPDU must be
- * read from the stream: because it was not placed, or because its memory was registered anew in
- * between, perhaps under the same STag, or belongs to another Read.
+ * iwt_fpdu_read() sets them. @left: number of bytes that have arrived. Return: false if the FPDU
+ * must be read from the stream: because the FPDU was not placed; because its memory was
+ * registered again since then, perhaps under the same STag; or because the memory belongs to
+ * another Read now.
  */
 static bool read_placed(struct iwt_stream *st, struct iwt_fpdu *f, u32 left,
 			enum iwt_fpdu_status *status, u32 *err)
@@ -318,7 +322,7 @@ enum iwt_fpdu_status iwt_rx_read_placing(struct iwt_stream *st, struct iwt_fpdu 
 	lockdep_assert_held(&st->lock);
 	if (read_placed(st, f, left, &status, err))
 		return status;
-	f->flat = NULL;	/* of an FPDU that was placed */
+	f->flat = NULL;	/* iwt_ahead_at() has set f->flat, if the last FPDU was placed */
 	if (iwt_fpdu_follows_marked(&at->c, left, &rx->rules, f))
 		return IWT_FPDU_OK;
 	status = iwt_fpdu_read_marked(&at->c, sizeof(*at), left, rx->pos, &rx->rules, f, err);

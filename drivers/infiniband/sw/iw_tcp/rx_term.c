@@ -7,8 +7,8 @@
 #include "trace.h"
 
 /*
- * Find the unanswered Read or atomic operation that the peer's Terminate refers to, or NULL. A
- * Terminate that quotes no DDP header can only refer to the oldest of them.
+ * Find the unanswered Read or atomic operation that the peer's Terminate refers to, or NULL. If
+ * the Terminate quotes no DDP header, it refers to the oldest unanswered operation.
  */
 static struct iwt_read_out *terminated(struct iwt_stream *st,
 				       const struct iwt_term *t)
@@ -111,8 +111,8 @@ static bool refuse_message(struct iwt_stream *st, const struct iwt_term *t)
 }
 
 /*
- * On a direct connection: the Terminate refuses no request that waits. Let the first request
- * show that the peer has ended the connection.
+ * On a direct connection: the Terminate refuses no request that waits. So the first unfinished
+ * request will complete with a status that shows that the peer has ended the connection.
  */
 static void blame_first(struct iwt_stream *st, const struct iwt_term *t)
 	__must_hold(&st->lock)

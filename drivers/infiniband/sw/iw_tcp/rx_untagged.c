@@ -277,8 +277,8 @@ static bool ird_reached(const struct iwt_stream *st)
 }
 
 /*
- * Make the checks of DDP for an untagged segment (RFC 5041 7.1). Return: IWT_OK or the error for
- * the Terminate.
+ * Execute the checks of DDP for an untagged segment (RFC 5041 7.1). Return: IWT_OK or the error
+ * for the Terminate.
  */
 static u32 check_untagged(struct iwt_stream *st, const struct iwt_fpdu *f)
 	__must_hold(&st->lock)

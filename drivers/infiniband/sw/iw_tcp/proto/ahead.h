@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Placing ahead: FPDUs that have arrived behind octets that are missing (a gap), and that are
- * placed before their turn (RFC 5044 A.3). Pure functions.
+ * placed before the missing octets arrive (RFC 5044 A.3). Pure functions.
  */
 #ifndef IWT_AHEAD_H
 #define IWT_AHEAD_H
