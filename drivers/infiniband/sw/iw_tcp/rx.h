@@ -4,7 +4,7 @@
  * only then places and delivers them.
  *
  *	rx.c		consumes FPDUs
- *	rx_alike.c	consumes many similar segments of a message at once
+ *	rx_alike.c	consumes many similar segments of a message together
  *	rx_tagged.c	Writes and Read Responses
  *	rx_untagged.c	Sends, Immediate Data, Read and Atomic Requests, Atomic Responses
  *	rx_term.c	Terminates

@@ -116,7 +116,10 @@ static void do_end_work(struct work_struct *work)
 /* Prepare a socket for engines that call TCP in softirq: TCP must not sleep, nor use current. */
 static void prepare(struct sock *sk)
 {
-	/* without the lock, TCP could change another flag of an accepted socket meanwhile */
+	/*
+	 * sock_set_flag() is not atomic: without the lock, TCP could change another flag of an
+	 * accepted socket at the same time, and one of the two changes would be lost
+	 */
 	lock_sock(sk);
 	sk->sk_allocation = GFP_ATOMIC;
 	compat_sock_no_task_frag(sk);
@@ -436,7 +439,7 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 		spin_lock_bh(&s->sk->sk_lock.slock);
 	}
 	s->ctx = ctx;
-	smp_store_release(&s->ops, ops); /* pairs with the acquire in ops_of() */
+	smp_store_release(&s->ops, ops); /* pairs with iwt_sock_ops_of() */
 	s->readable = tcp_sk(s->sk)->copied_seq;
 	iwt_sock_await(s, 1);
 	spin_unlock_bh(&s->sk->sk_lock.slock);

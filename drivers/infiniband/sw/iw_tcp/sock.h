@@ -86,8 +86,8 @@ struct iwt_sock_owner {
  * @local: local address
  * @remote: the peer's address
  * @owner: owner of the socket; NULL: the calling task
- * @ifindex: the only interface that the socket uses (of a VRF: its interfaces), or 0 for any
- *	interface
+ * @ifindex: the only interface that the socket uses, or a VRF, whose interfaces the socket uses;
+ *	0: any interface
  * @tos: type of service; valid only with @tos_set
  * @tos_set: the caller has requested @tos
  * @v6only: a listener on IPv6 accepts no IPv4 connections

@@ -5,8 +5,8 @@
  * TCP keeps such bytes in a tree of skbs, sorted by sequence number. Only this file knows the
  * tree. TCP has no callback for these bytes. But TCP processes a segment behind a gap on its slow
  * path, at the end of which it calls sk_write_space if SOCK_NOSPACE is set, whether or not the
- * send buffer has room. So this file keeps SOCK_NOSPACE set. If TCP does not call, nothing is
- * lost: the bytes are then received in order.
+ * send buffer has room. So this file keeps SOCK_NOSPACE set. If TCP does not call sk_write_space,
+ * no byte is lost: the bytes are then only received in order.
  *
  * This file only reads. TCP may join, cut or free the skbs of the tree when it processes the next
  * segment, and under memory pressure it drops bytes that it has acknowledged selectively. So no
@@ -26,7 +26,7 @@
 
 /*
  * Maximum number of skbs that one call of iwt_sock_peek_ahead() passes. A peer can send segments
- * of one byte; the time that a segment costs must not depend on the number of segments before it.
+ * of one byte; the time to process a segment must not depend on the number of segments before it.
  */
 #define SKBS_MAX	64
 
@@ -37,8 +37,9 @@ static u32 data_end(const struct sk_buff *skb)
 }
 
 /*
- * Return: the first skb whose data end after the sequence number @seq, or NULL. TCP removes skbs
- * that others cover, so the ends of the skbs are in the same order as their beginnings.
+ * Return: the first skb whose data end after the sequence number @seq, or NULL. TCP removes an
+ * skb if other skbs contain all of its data, so the ends of the skbs are in the same order as
+ * their beginnings.
  */
 static const struct sk_buff *skb_after(const struct sock *sk, u32 seq)
 {
@@ -58,8 +59,9 @@ static const struct sk_buff *skb_after(const struct sock *sk, u32 seq)
 }
 
 /*
- * Return: sequence number up to which bytes follow each other without a gap, from those of @skb
- * on, and can be read by the processor; the beginning of @skb if it can't be read itself
+ * Find the end of the bytes that begin with @skb, have no gap, and can be read by the processor.
+ * Return: the sequence number after these bytes, or after a part of them, if they are in more
+ * than SKBS_MAX skbs; the sequence number of @skb if the processor can't read @skb
  */
 static u32 reach(const struct sk_buff *skb)
 {
@@ -79,9 +81,10 @@ static u32 reach(const struct sk_buff *skb)
 static bool more(struct iwt_cursor *c);
 
 /*
- * Begin to read @skb at the sequence number @seq. In the tree, @skb->next is a part of the tree's
- * node. iwt_sock_walk() only compares this value, to find the end of the queue: so the value
- * itself makes the cursor end after @skb.
+ * Begin to read @skb at the sequence number @seq. As long as @skb is in the tree, @skb->next
+ * points to no skb, because @skb->next shares its memory with the tree's node. The cursor of
+ * iwt_sock_walk() ends when @skb->next is equal to the end of the queue. So this function passes
+ * @skb->next as the end of the queue: the cursor then ends after @skb.
  */
 static void enter(struct iwt_ahead_cursor *cur, const struct sk_buff *skb, u32 seq)
 {
@@ -170,10 +173,9 @@ static void ahead_write_space(struct sock *sk)
  * @s: connected socket
  *
  * TCP then also calls ops->write_space more often than necessary, increases the send buffer
- * earlier, and shows longer times that the send buffer has limited the connection. If a system
- * call of the process that created the socket does not release the socket, ops->ahead is never
- * called.
- * Process context, may sleep.
+ * earlier, and reports to ss(8) that the send buffer has limited the connection for a longer
+ * time. If a system call of the process that created the socket does not release the socket,
+ * ops->ahead is never called. Process context, may sleep.
  */
 void iwt_sock_watch_ahead(struct iwt_sock *s)
 {

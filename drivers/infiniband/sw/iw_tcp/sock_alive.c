@@ -9,8 +9,9 @@
 #include "sock_priv.h"
 
 /*
- * Number of unanswered keepalive probes after which TCP gives up. TCP sends the first probe after
- * the time keepidle, and gives up when about the same time has passed since the first probe.
+ * Number of unanswered keepalive probes after which TCP ends the connection. TCP sends the first
+ * probe after the time keepidle, and ends the connection when about the same time has passed
+ * since the first probe.
  */
 #define IWT_SOCK_PROBES		4
 /* Milliseconds without a segment from the peer after which iwt_sock_unanswered() is true. */
@@ -18,8 +19,8 @@
 
 /*
  * Set how TCP probes an idle peer, and restart the timer. @idle: seconds until the first probe.
- * @between: seconds between probes. @probes: number of unanswered probes after which TCP gives
- * up. The caller owns the socket.
+ * @between: seconds between probes. @probes: number of unanswered probes after which TCP ends the
+ * connection. If a value is 0, TCP uses the setting of the namespace. The caller owns the socket.
  */
 static void set_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
 {
@@ -34,8 +35,8 @@ static void set_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
  * iwt_sock_set_timeouts() - set how long a peer may be silent
  * @s: connected socket
  * @keepidle: seconds without a segment after which TCP probes the peer; 0: TCP's default
- * @user_timeout: TCP gives up if the peer leaves data unacknowledged, or keeps its window closed,
- *	for this many seconds; 0: TCP's default
+ * @user_timeout: TCP ends the connection if the peer leaves data unacknowledged, or keeps its
+ *	window closed, for this many seconds; 0: TCP's default
  *
  * Nothing is set if a system call does not release the socket of a process in time, or in a
  * driver that is built with IWT_WITHOUT=TUNE. May sleep.
@@ -64,8 +65,8 @@ void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout)
  * @sk: socket that the caller owns
  *
  * After a FIN, iwt_sock_unanswered() needs these probes: if the peer has acknowledged the FIN,
- * TCP has nothing to retransmit. TCP gives up only after MAX_TCP_KEEPCNT unanswered probes; the
- * deadline of the endpoint passes earlier.
+ * TCP has nothing to retransmit. Because of these probes TCP ends the connection only after
+ * MAX_TCP_KEEPCNT unanswered probes; the deadline of the endpoint passes earlier.
  */
 void iwt_sock_ask(struct sock *sk)
 {

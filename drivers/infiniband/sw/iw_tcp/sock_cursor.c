@@ -13,10 +13,10 @@
 
 /*
  * Make @skb the current skb. The sequence ranges of consecutive skbs in the receive queue may
- * overlap: if an skb closes a gap, TCP queues, after this skb, the skbs that arrived before it
- * and out of order, even if the ranges overlap. As in tcp_recvmsg(), each skb is read from the
- * sequence number where the previous skb ended. Return: false if bytes are missing between the
- * previous skb and @skb, which TCP prevents.
+ * overlap: if an skb closes a gap, TCP appends the skbs that have arrived earlier, behind the
+ * gap, even if their ranges overlap with the range of this skb. As in tcp_recvmsg(), each skb is
+ * read from the sequence number where the previous skb ended. Return: false if bytes are missing
+ * between the previous skb and @skb, which TCP prevents.
  */
 static bool enter_buffer(struct iwt_sock_cursor *cur, const struct sk_buff *skb)
 {

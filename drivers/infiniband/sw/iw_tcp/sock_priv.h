@@ -46,13 +46,13 @@ struct iwt_sock_work {
  *	to the file of @sock
  * @blind: data have arrived that the CPU can't read
  * @shut: this driver has ended the sending direction
- * @asks: iwt_sock_ask_early() has set that TCP probes the peer each second
+ * @asks: iwt_sock_ask_early() has made TCP probe the peer each second
  * @route: route for which @nic was determined; the pointer is only compared, and no reference is
  *	held
  * @nic: the route leads to a network card
  * @near: the limits for a receiver on this machine are in force (set_limits())
  * @segs: last value that iwt_sock_cut_at() determined for sk_gso_max_segs, the maximum number of
- *	segments that TCP sends at once; 0 until the first batch
+ *	segments of an skb; 0 until the first batch
  * @dev_segs: value of sk_gso_max_segs that TCP has set for the net device, to be restored
  * @readable: sequence number up to which received data are known to be readable by the CPU
  * @aside: received bytes that TCP counts as read, but that the engine has not consumed
@@ -187,10 +187,11 @@ bool iwt_sock_has_room(const struct sock *sk);
 /* sock_recv.c */
 void iwt_sock_free_aside(struct iwt_sock *s);
 
-/* sock_ulp.c */
-void iwt_sock_set_ulp(struct sock *sk, bool user);
 /* sock_owner.c; return: true if the owner is set; false if TCP holds memory for the socket */
 bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner);
+
+/* sock_ulp.c */
+void iwt_sock_set_ulp(struct sock *sk, bool user);
 void iwt_sock_drop_ulp(struct sock *sk);
 void iwt_sock_ulp_exit(void);
 

@@ -204,7 +204,7 @@ static bool make_room(struct iwt_sock *s, u32 len)
 	atomic64_add((s64)size - s->aside.size, &bytes_aside);
 	s->aside.mem = mem;
 	s->aside.size = size;
-	/* the first byte of the new memory is another byte, if some bytes were consumed */
+	/* if some bytes were consumed, the new memory begins with another byte */
 	s->aside.begins &= !s->aside.off;
 	s->aside.off = 0;
 	return true;

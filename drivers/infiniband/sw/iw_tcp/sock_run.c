@@ -225,10 +225,10 @@ static bool may_gather(const struct iwt_sock *s)
  * iwt_sock_gather() - queue one run of the engines for all segments of a burst
  * @s: socket; its spinlock is held
  *
- * If the engines consume data at once, TCP sends an acknowledgment for each skb of joined
- * segments, or for each second segment. If one run consumes the whole burst, TCP sends a single
- * acknowledgment, which is less work for both ends. This function queues no run if run_wq has
- * threads: a thread might first have to wait for a process that polls.
+ * If the engines consume data as soon as the data arrive, TCP sends an acknowledgment for each
+ * skb of joined segments, or for each second segment. If one run consumes the whole burst, TCP
+ * sends a single acknowledgment, which is less work for both ends. This function queues no run if
+ * run_wq has threads: a thread might first have to wait for a process that polls.
  *
  * Return: true if a run is queued; false if the caller has to run the engines.
  */

@@ -151,9 +151,9 @@ static struct socket *takeover_find(int fd, int *err)
  *
  * Return: 0 if so; -EBADF or -ENOTSOCK for a wrong descriptor; -EPROTOTYPE for a socket that is
  * not TCP; -ENOTCONN if the socket is not connected, or one direction has ended; -EBUSY if
- * another subsystem uses the socket, or a system call does not release the socket in time; -EINTR
- * for a signal; -EADDRNOTAVAIL for a socket of another namespace; -EAGAIN if the send buffer has
- * no room for a startup frame.
+ * another subsystem uses the socket, the socket is in repair mode (TCP_REPAIR), or a system call
+ * does not release the socket in time; -EINTR for a signal; -EADDRNOTAVAIL for a socket of
+ * another namespace; -EAGAIN if the send buffer has no room for a startup frame.
  */
 int iwt_sock_look(int fd, struct net *net, bool *unread,
 		  struct sockaddr_storage *local)
@@ -398,7 +398,7 @@ int iwt_sock_keep(struct iwt_sock *s)
 	sk->sk_error_report = drop_reports;
 	write_unlock_bh(&sk->sk_callback_lock);
 	drop_reports(sk);
-	/* the functions of the kernel that set these options would wait for the owner */
+	/* the kernel's functions that set these options would acquire the lock again */
 	if (sk->sk_prot->keepalive)
 		sk->sk_prot->keepalive(sk, 1);
 	sock_set_flag(sk, SOCK_KEEPOPEN);

@@ -40,7 +40,10 @@
  * time for reuse. As many bytes as TCP sends in an eighth of a millisecond (2^-13 s) are enough.
  */
 #define NEAR_SHIFT	13
-/* Maximum number of unsent bytes in TCP if no network card sends; TCP's default is no limit. */
+/*
+ * Maximum number of unsent bytes in TCP if the receiver is on this machine; by default, TCP has
+ * no such limit.
+ */
 #define NEAR_UNSENT	(128 << 10)
 
 /*
@@ -52,7 +55,7 @@
 /*
  * Low-water mark, in bytes, that makes TCP enlarge its receive buffer. The largest FPDU has about
  * 64 KiB, and the engine consumes an FPDU only when the FPDU is complete. So the receive window
- * must have room for the largest FPDU, whatever the sender's MSS.
+ * must have room for the largest FPDU, for any MSS of the sender.
  */
 #define RCV_MIN		(128 << 10)
 
@@ -157,7 +160,7 @@ bool iwt_sock_near(const struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_cut_at() - let TCP send at most as many segments at once as a batch has
+ * iwt_sock_cut_at() - let an skb of TCP have at most as many segments as a batch
  * @s: socket, lock held
  * @segs: number of segments of the largest batch, at least 1
  *
@@ -168,9 +171,9 @@ bool iwt_sock_near(const struct iwt_sock *s)
  * limit of the device again.
  *
  * Writes sk_gso_max_segs. The kernel would have to export a function that limits this field for
- * the lifetime of the socket, whatever the route. With a round trip time of 10 ms, and together
- * with join_pieces(), the number of segments of an skb rises from 31 to between 36 and 41. If one
- * of 2,000 skbs is lost, the speed of a stream, relative to TCP alone, rises from 0.85 to 0.94.
+ * the lifetime of the socket, on all routes. With a round trip time of 10 ms, and together with
+ * join_pieces(), the number of segments of an skb rises from 31 to between 36 and 41. If one of
+ * 2,000 skbs is lost, the speed of a stream, relative to TCP alone, rises from 0.85 to 0.94.
  */
 void iwt_sock_cut_at(struct iwt_sock *s, u32 segs)
 {
@@ -246,7 +249,7 @@ static void join_pieces(struct sk_buff *skb)
  *
  * A batch ends with MSG_EOR, which marks an skb. TCP appends no data to a marked skb. But TCP
  * also sends any part of a marked skb for which the congestion window has room, without waiting
- * until it can send many segments at once (tcp_tso_should_defer()). From then on each
+ * until TCP can send many segments together (tcp_tso_should_defer()). From then on each
  * acknowledgment of two segments would make TCP send two more segments. So when the next batch is
  * complete, this function clears the mark of the former batch: then TCP treats the skb like any
  * other, and may also append segments of the next batch. The mark stays if the last segment of
@@ -361,7 +364,8 @@ void iwt_sock_undelay(struct sock *sk)
 /**
  * iwt_sock_put_keepalive() - set how TCP probes an idle peer
  * @sk: socket that the caller owns; the values apply when the caller restarts the keepalive timer
- * @idle: seconds until the first probe; 0: the setting of the namespace, as for the other values
+ * @idle: seconds until the first probe; if this or one of the next two values is 0, TCP uses the
+ *	setting of the namespace instead
  * @between: seconds between probes
  * @probes: number of unanswered probes after which TCP ends the connection
  *
@@ -380,13 +384,13 @@ void iwt_sock_put_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
 }
 
 /**
- * iwt_sock_put_user_timeout() - set the time after which TCP gives up
+ * iwt_sock_put_user_timeout() - set the time after which TCP ends a connection to a silent peer
  * @sk: socket; the caller need not hold its lock
  * @ms: time, in milliseconds, for which the peer acknowledges nothing or keeps its window closed
  *
  * Writes icsk_user_timeout. tcp_sock_set_user_timeout() does the same, and needs no lock in newer
- * kernels. Without this function net.ipv4.tcp_retries2 applies: TCP gives up after a quarter of
- * an hour.
+ * kernels. Without this function net.ipv4.tcp_retries2 applies: TCP ends the connection after a
+ * quarter of an hour.
  */
 void iwt_sock_put_user_timeout(struct sock *sk, u32 ms)
 {

@@ -101,7 +101,7 @@ bool iwt_fpdu_follows_marked(const struct iwt_cursor *at, u32 avail,
 }
 
 /**
- * iwt_fpdu_goes_on() - can the headers of several FPDUs after @f be predicted at once?
+ * iwt_fpdu_goes_on() - can the headers of several FPDUs after @f be predicted together?
  * @f: the last FPDU, as iwt_fpdu_read() or iwt_fpdu_follows() set it on success, or zeroed
  * @rules: negotiated properties of this direction
  *
