@@ -60,7 +60,7 @@ struct iwt_sq_entry {
  * @cons: index of the next work request to start
  * @retire: index of the oldest work request that is not completed
  * @inline_max: maximum number of bytes of inline data
- * @sge_max: maximum number of elements of a list
+ * @sge_max: maximum number of elements of a request
  * @end: with @sealed: index of the first work request that must not start
  * @user: a process maps the ring
  * @sealed: the stream is closing: requests from @end on fail

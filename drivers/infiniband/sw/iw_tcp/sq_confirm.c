@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Requests of a direct connection. As with InfiniBand, a Send or Write completes only when the
- * peer has placed its message (tx_confirm.c), and the first request that fails shows why.
+ * peer has placed its message (tx_confirm.c), and the status of the first request that fails
+ * shows the cause.
  */
 #include "sq.h"
 
@@ -26,8 +27,8 @@ void iwt_sq_begin(struct iwt_sq *sq, bool confirm)
  * @sq: queue with @sq->confirm; the lock of the stream is held
  * @end: the index; the messages of all requests before @end are framed
  *
- * This function marks the confirmed Sends and Writes as finished. It ignores Reads and atomic
- * operations: such an operation finishes when its own Response is received.
+ * This function marks the confirmed Sends and Writes as finished. Reads and atomic operations are
+ * not marked: such an operation finishes when its own Response is received.
  */
 void iwt_sq_confirm(struct iwt_sq *sq, u32 end)
 {

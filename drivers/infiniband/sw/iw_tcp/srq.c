@@ -25,7 +25,7 @@
 
 /* Maximum number of receives that a resize copies while interrupts are off. */
 #define MOVE_STEP	256
-/* Maximum number of streams that are woken while interrupts are off; they wake the others. */
+/* Maximum number of streams that one call of wake_some() wakes, while interrupts are off. */
 #define WAKE_STEP	32
 /* How often @timer looks for posts of a process that does not ring the doorbell. */
 #define LOOK_NS		(4 * NSEC_PER_MSEC)
@@ -69,9 +69,9 @@ static void set_wait(struct iwt_srq *srq, struct iwt_srq_waiter *w, enum iwt_srq
 }
 
 /*
- * Wake streams that wait, if there are receives that are not reserved for other streams. If there
- * are still such receives and waiting streams after WAKE_STEP streams, these streams will call
- * this function again.
+ * Wake streams that wait, if there are receives that are not reserved for other streams. If such
+ * receives and waiting streams are left after WAKE_STEP streams were woken, the woken streams
+ * call this function again when they take their receives (go_away()).
  */
 static void wake_some(struct iwt_srq *srq)
 {
@@ -212,13 +212,13 @@ static int take(struct iwt_srq *srq, struct iwt_rwqe *wqe)
 /**
  * iwt_srq_next() - take the next receive
  * @srq: queue
- * @wqe: receives the private copy, with room for the longest list of the queue
+ * @wqe: receives the private copy, with room for the maximum number of elements
  *
- * Any context that may take a spinlock; the lock of the stream is held.
+ * Any context; the lock of the stream is held.
  *
  * Return: 1 when a receive was taken; 0 when the queue is empty; -EINVAL when the producer index
- * or the list is invalid: then the queue has failed for good, and all streams that use the queue
- * have to end.
+ * or the number of elements in the ring is invalid: then the queue can never be used again, and
+ * all streams that use the queue have to end.
  */
 int iwt_srq_next(struct iwt_srq *srq, struct iwt_rwqe *wqe)
 {
@@ -239,8 +239,8 @@ static bool has_one_for(const struct iwt_srq *srq, const struct iwt_srq_waiter *
 
 /*
  * There was no receive for the stream. Set the flag that makes posters ring the doorbell, and
- * look for a receive that was posted before. Return: true if the stream waits now; false if there
- * is a receive for the stream.
+ * look for a receive that was posted before the flag was set. Return: true if the stream waits
+ * now; false if there is a receive for the stream.
  */
 static bool wait_for_one(struct iwt_srq *srq, struct iwt_srq_waiter *w)
 {
@@ -276,7 +276,7 @@ static void go_away(struct iwt_srq *srq, struct iwt_srq_waiter *w)
 /**
  * iwt_srq_next_or_wait() - take the next receive, or begin to wait for a receive
  * @srq: queue
- * @wqe: receives the private copy, with room for the longest list of the queue
+ * @wqe: receives the private copy, with room for the maximum number of elements
  * @w: waiter of the stream; the lock of the stream is held
  * @wait: if there is no receive, the stream waits for one
  *

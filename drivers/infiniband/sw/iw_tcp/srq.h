@@ -40,8 +40,8 @@ struct iwt_srq_waiter {
  * @rq: ring and its consumer side. Streams on several processors take receives, so rq.lock guards
  *	all fields of @rq; rq.lock is acquired inside the lock of the stream
  * @user: the ring is shared with a process, which posts to it without a system call
- * @failed: a process has written an invalid index or list into the ring: no stream takes a
- *	receive any more; rq.lock guards @failed and @limit
+ * @failed: a process has written an invalid index or an invalid number of elements into the ring:
+ *	no stream takes a receive any more; rq.lock guards @failed and @limit
  * @rings: true: the process rings the doorbell if IWT_RING_NEED_WAKEUP is set in the ring; false:
  *	the process does not know this doorbell, so @timer looks for posts
  * @waiting: streams that wait for a receive, in the order in which they began; rq.lock guards

@@ -6,9 +6,9 @@
  *
  * A struct rdma_counter has a set of counters like the set of the device. The stream of a queue
  * pair has a pointer to one set, and increments the counters of this set: the set of the device,
- * or the set of the rdma_counter to which the queue pair is bound. So binding adds no cost to
- * counting, and nothing is counted twice. For the port, RDMA core shows the sum of all sets,
- * including the final values of rdma_counters that no longer exist.
+ * or the set of the rdma_counter to which the queue pair is bound. So counting is as fast for a
+ * bound queue pair as for any other, and nothing is counted twice. For the port, RDMA core shows
+ * the sum of all sets, including the final values of rdma_counters that no longer exist.
  */
 #include "stats_qp.h"
 

@@ -4,8 +4,8 @@
  * FPDU and work request. Documentation/tracing.rst has recipes.
  *
  * "dev" is the index of the device, as `rdma dev` shows the index, and "ep" is the number of an
- * endpoint. "err" is 0, or an IWT_ERR() of proto/wire.h. Its five hexadecimal digits are a 1, the
- * layer, the type, and two digits for the code.
+ * endpoint. "err" is 0, or an IWT_ERR() of proto/wire.h. An IWT_ERR() has five hexadecimal
+ * digits: a 1, the layer, the type, and two digits of the code.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM iw_tcp

@@ -28,7 +28,7 @@
  *
  * The caller sets tx->what to the kind of the message.
  *
- * Return: the entry of the Read; NULL if ORD is reached.
+ * Return: the entry of the Read; NULL if no entry is free.
  */
 struct iwt_read_out *iwt_tx_own_read(struct iwt_stream *st)
 {

@@ -71,7 +71,7 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 	set_odp_caps(attr);
 #endif
-	/* by atomic instructions of the CPU, so also atomic with respect to programs */
+	/* the CPU's atomic instructions make these operations atomic for programs, too */
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->masked_atomic_cap = IB_ATOMIC_GLOB;
 

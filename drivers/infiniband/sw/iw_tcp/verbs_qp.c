@@ -449,8 +449,8 @@ static bool may_send(const struct iwt_qp *qp)
  *
  * Any context.
  *
- * Return: 0; -EINVAL if the queue pair belongs to a process, or has no connection yet; or an
- * error of iwt_sq_post().
+ * Return: 0; -EINVAL if the queue pair belongs to a process, or is in the state IDLE
+ * (may_send()); or an error of iwt_sq_post().
  */
 int iwt_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad)
