@@ -7,13 +7,13 @@
  *	wake_sqpoll.c	a worker polls one send queue
  *	wake_cqpoll.c	a process flushes its posts when it polls a completion queue
  *	wake_reply.c	the engine spins for a reply; the state of the spin is in stream.h
- *	wake_migrate.c	the engines move a long send off a processor that other threads need
+ *	wake_migrate.c	during a long send, the engines leave a processor that other threads need
  *	wake_cpu.c	selects the processor for a worker
  *	wake_habit.c	counts the events after which one of these ways begins
  *
- * When a way begins and when it ends is policy (wake_habit.h): a wrong decision costs time, but
- * never loses a post. One rule is not policy: a poller that decrements iwt_stream.pollers must
- * run the engines once more after that.
+ * The beginning and the end of a way are decisions of policy (wake_habit.h): a wrong decision
+ * makes the driver slower, but no post is lost. One rule is not policy: a poller that decrements
+ * iwt_stream.pollers must run the engines once more after that.
  */
 #ifndef IWT_WAKE_H
 #define IWT_WAKE_H
@@ -38,8 +38,8 @@ struct iwt_qp;
  * @work: the worker
  * @on: the worker polls, so the process need not ring the doorbell; guarded by the lock of the
  *	stream
- * @habit: streak of doorbells in quick succession, after which the worker starts; no lock guards
- *	this field and the fields below, so they may be inexact
+ * @habit: number of doorbells in a row, in quick succession, after which the worker starts; no
+ *	lock guards this field and the fields below, so they may be inexact
  * @prod: producer index of the send queue at the last doorbell
  * @rx_pos: value of iwt_rx.pos at the last doorbell for a request
  * @poster: processor of the doorbell that started the worker
@@ -94,8 +94,8 @@ struct iwt_migrate {
  * @wait_ns: if the deferring of posts ends because of @late or @poor, posts are not deferred
  *	again for this number of nanoseconds
  * @timer: runs the engines in place of a process that does not call iwt_cqpoll_flush() in time
- * @habit: streak of doorbells in quick succession, after which posts are deferred; no lock guards
- *	this field, so it may be inexact
+ * @habit: number of doorbells in a row, in quick succession, after which posts are deferred; no
+ *	lock guards this field, so it may be inexact
  */
 struct iwt_cqpoll {
 	spinlock_t lock;

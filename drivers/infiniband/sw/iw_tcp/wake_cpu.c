@@ -15,7 +15,7 @@ static struct workqueue_struct *idle_wq;
 /**
  * iwt_idle_cpu_next() - find the next processor to try
  * @cpu: start the search after this processor
- * @near: the result is another processor on the NUMA node of this processor
+ * @near: the result is on the NUMA node of the processor @near, but is another processor
  *
  * Processors that the administrator has isolated are excluded. Any context.
  *
@@ -58,7 +58,8 @@ u32 iwt_idle_cpu_begin(u32 cpu, struct work_struct *work)
  * iwt_idle_cpu_again() - queue a worker once more on the current processor
  * @work: the running worker
  *
- * A thread that already waits for this processor can run before the worker runs again.
+ * A thread that already waits for this processor can run before the worker runs again. Process
+ * context.
  */
 void iwt_idle_cpu_again(struct work_struct *work)
 {

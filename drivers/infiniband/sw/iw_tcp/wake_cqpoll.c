@@ -265,6 +265,9 @@ static void cqpoll_begin(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
  * @before: time when the process rang the doorbell, in nanoseconds
  * @now: time when the doorbell was served, in nanoseconds
  *
+ * If enough doorbells with @streams have followed each other without a pause (wake_habit.h), this
+ * function begins to defer the posts to @qp, unless the process has to use doorbells for some
+ * time. If the send completion queue already defers posts, one doorbell with @streams is enough.
  * Process context.
  */
 void iwt_cqpoll_member_rang(struct iwt_qp *qp, bool streams, u64 before, u64 now)
@@ -274,7 +277,7 @@ void iwt_cqpoll_member_rang(struct iwt_qp *qp, bool streams, u64 before, u64 now
 	bool soon = iwt_habit_soon(&p->habit, before, now, IWT_PAUSE_NS);
 	bool habit = iwt_habit_seen(&p->habit, streams && soon);
 
-	/* p->on is read without the lock: an old value costs only time */
+	/* p->on is read without the lock: an old value has an effect only on the speed */
 	if (!streams || (!habit && !context_unsafe(READ_ONCE(p->on))) ||
 	    !iwt_stream_sends(&qp->stream))
 		return;
@@ -285,6 +288,8 @@ void iwt_cqpoll_member_rang(struct iwt_qp *qp, bool streams, u64 before, u64 now
 /**
  * iwt_cqpoll_member_setup() - initialise both memberships of a queue pair, without bits
  * @qp: queue pair, zeroed
+ *
+ * Any context.
  */
 void iwt_cqpoll_member_setup(struct iwt_qp *qp)
 {
@@ -351,6 +356,8 @@ void iwt_cqpoll_member_end(struct iwt_qp *qp)
 /**
  * iwt_cqpoll_setup() - initialise the state of deferred posts of a completion queue
  * @cq: completion queue, without queue pairs yet; its iwt_cq.poll is zeroed
+ *
+ * Any context.
  */
 void iwt_cqpoll_setup(struct iwt_cq *cq)
 	__context_unsafe(/* no other processor can access the queue yet */)

@@ -3,9 +3,9 @@
  * The doorbell, and how the engines learn that a process has posted work requests.
  *
  * A process stores a work request in the ring of its send queue and advances the producer index.
- * After that the engines have to read the ring. There are five ways in which the engines come to
- * read the ring. The ring's flag IWT_RING_NEED_WAKEUP tells the process whether it has to ring
- * the doorbell:
+ * After that the engines have to read the ring. There are five ways to make the engines read the
+ * ring. The ring's flag IWT_RING_NEED_WAKEUP tells the process whether it has to ring the
+ * doorbell:
  *
  * 1. The engines run for another reason, and read the ring before they stop. Before they read
  *    the ring for the last time, they set the flag (iwt_ring_sleep()). The process stores the
@@ -28,10 +28,10 @@
  * tries all orders of these steps.
  *
  * This file classifies each doorbell by what has happened since the last doorbell. The file of
- * each way decides when the way begins, and whether the way has saved more time than it has cost:
- * wake_sqpoll.c (3), wake_cqpoll.c (4), wake_reply.c (5). All thresholds are in wake_habit.h.
+ * each way decides when the way begins, and whether the way has saved time: wake_sqpoll.c (3),
+ * wake_cqpoll.c (4), wake_reply.c (5). All thresholds are in wake_habit.h.
  *
- * - If a process posts one request after the other without a pause, each request costs a system
+ * - If a process posts one request after the other without a pause, each request needs a system
  *   call, since the engines finish a request before the process posts the next request. A worker
  *   polls for this process if a processor is idle (3). If no processor is idle, or if the process
  *   posts to many queue pairs, the process has to flush (4).
@@ -57,9 +57,9 @@
 /*
  * Does the process post without waiting for the peer? The result is false only if the process
  * seems to reply to the peer: the stream has received data since the last doorbell, no other
- * request was in progress, and the process had taken all completions (@ahead is false).
- * Several threads may ring at the same time, and no lock is held: the result may be wrong, which
- * costs only time.
+ * request was in progress, and the process had taken all completions (@ahead is false). Several
+ * threads may ring at the same time, and no lock is held: so the result may be wrong, which has
+ * an effect only on the speed.
  */
 static bool posts_without_waiting(struct iwt_qp *qp, bool ahead)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Habits: streaks of events, and the threshold that a streak has to reach. */
+/* Habits: the number of events in a row (the streak), and the threshold for this number. */
 #include "wake_habit.h"
 
 #include <linux/compiler.h>
@@ -33,7 +33,7 @@ bool iwt_habit_soon(struct iwt_habit *h, u64 begin, u64 end, u64 pause_ns)
 /**
  * iwt_habit_seen() - record an event
  * @h: habit
- * @again: true: the event extends the streak; false: the event ends the streak
+ * @again: true: the event makes the streak longer; false: the event ends the streak
  *
  * Any context.
  *
@@ -47,7 +47,7 @@ bool iwt_habit_seen(struct iwt_habit *h, bool again)
 	return streak >= READ_ONCE(h->threshold);
 }
 
-/* Begin a new streak, and forget the events so far. Any context. */
+/* Begin a new streak: forget the events that were recorded before. Any context. */
 void iwt_habit_restart(struct iwt_habit *h)
 {
 	WRITE_ONCE(h->streak, 0);

@@ -4,9 +4,9 @@
  * *when* the engines change the way in which they learn of posts; the file of each way implements
  * the way itself (wake.h lists the files).
  *
- * A habit is a streak of events and a threshold. When the streak reaches the threshold, the way
- * begins. If the way then saves no time, the threshold is doubled, up to a limit; if the way
- * saves time, the threshold is reset.
+ * A habit consists of a streak, which is the number of events in a row, and of a threshold. When
+ * the streak reaches the threshold, the way begins. If the way then saves no time, the threshold
+ * is doubled, up to a limit; if the way saves time, the threshold is reset.
  *
  * The functions are pure arithmetic and take no lock. If the caller holds no lock either, calls
  * on different processors may overwrite each other's results, and the streak is inexact.
@@ -22,8 +22,8 @@
  */
 
 /*
- * A process that has not posted for this time pauses. A pause ends the streaks of wake_sqpoll.c
- * and wake_cqpoll.c, and ends a worker that polls.
+ * A process makes a pause if it does not post for this time. A pause ends the streaks of
+ * wake_sqpoll.c and wake_cqpoll.c, and ends a worker that polls.
  */
 #define IWT_PAUSE_NS		(200 * NSEC_PER_USEC)
 
@@ -52,11 +52,14 @@
 #define IWT_CQPOLL_WAIT_MAX_NS	NSEC_PER_SEC
 /* If the process has not flushed for this time, a timer runs the engines. */
 #define IWT_CQPOLL_PATIENCE_NS	(500 * NSEC_PER_USEC)
-/* The process uses doorbells again if the timer ran the engines more often than this in a row. */
+/*
+ * The process uses doorbells again if the timer ran the engines more than this number of times in
+ * a row.
+ */
 #define IWT_CQPOLL_MISSED	4
 /*
- * The process also uses doorbells again if more flushes in a row than this have found at most one
- * request each.
+ * The process also uses doorbells again if more than this number of flushes in a row have found
+ * at most one request each.
  */
 #define IWT_CQPOLL_POOR		32
 
@@ -70,7 +73,8 @@
 #define IWT_SPIN_NS		(2 * NSEC_PER_USEC)
 /*
  * Credit: the engine spins as long as it has credit. IWT_SPIN_CREDIT is the initial credit and
- * the maximum. A spin that finds a reply earns 1; a spin that finds no reply costs IWT_SPIN_MISS.
+ * the maximum. A spin that finds a reply adds 1 to the credit; a spin that finds no reply
+ * subtracts IWT_SPIN_MISS.
  */
 #define IWT_SPIN_CREDIT		32
 #define IWT_SPIN_MISS		4
@@ -87,8 +91,8 @@
 
 /**
  * struct iwt_habit - how often in a row an event has occurred
- * @streak: events in a row
- * @threshold: length of a streak that is a habit
+ * @streak: number of events in a row
+ * @threshold: value of @streak from which on the events are a habit
  * @last_ns: end of the last event that iwt_habit_soon() has recorded, in nanoseconds
  */
 struct iwt_habit {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Move the engines of a queue pair that sends a long message off a processor that other threads
- * need.
+ * While a queue pair sends a long message, move its engines away from a processor that other
+ * threads need.
  *
  * A long message keeps the engines busy beyond their budget. They continue as bottom half work,
  * which ksoftirqd, an ordinary thread, soon executes. If the process that waits for the message
@@ -14,7 +14,7 @@
  *
  * Correctness does not depend on the worker: until it runs, the engines continue on their old
  * processor. If a migration follows too soon after the last migration, the engines have to use up
- * more budgets before the next migration. With PREEMPT_RT the engines do not migrate.
+ * their budget more often before the next migration. With PREEMPT_RT the engines do not migrate.
  */
 #include "wake.h"
 

@@ -48,7 +48,8 @@ void iwt_reply_spin_setup(struct iwt_reply_spin *s)
  * @replies: the post seems to reply to a message: the stream has received data since the last
  *	doorbell, no other request was in progress, and the process had taken all completions
  *
- * Process context.
+ * If enough replies have followed each other, this function sets the credit, so that the engine
+ * spins for the next reply. Process context.
  */
 void iwt_reply_spin_rang(struct iwt_stream *st, bool replies)
 {

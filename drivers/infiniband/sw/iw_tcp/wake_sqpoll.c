@@ -6,10 +6,10 @@
  * need not ring the doorbell. The worker disables preemption, so that no other thread can delay a
  * post while the worker polls. The worker takes no processor time from other threads: it ends as
  * soon as another thread is runnable on its processor, or when the process has not posted for
- * IWT_PAUSE_NS. If the worker has found no post, the next worker begins only after a longer
- * streak of doorbells, and on another processor. If the link's setting "polling" is off, no
- * worker begins, and a running worker ends after about IWT_SQPOLL_STRETCH_NS at the latest. With
- * PREEMPT_RT no worker begins.
+ * IWT_PAUSE_NS. If the worker has found no post, the next worker begins only after a larger
+ * number of doorbells in a row, and on another processor. If the link's setting "polling" is off,
+ * no worker begins, and a running worker ends after about IWT_SQPOLL_STRETCH_NS at the latest.
+ * With PREEMPT_RT no worker begins.
  *
  * No post is lost when the worker ends: it decrements iwt_stream.pollers under the lock of the
  * stream and runs the engines once more (see wake_doorbell.c). tests/unit/ring_model.py tries all
@@ -128,8 +128,8 @@ void iwt_sqpoll_setup(struct iwt_sqpoll *p)
  * @busy: the process posts without waiting for the peer, or waits by polling
  * @now: time when the doorbell was served, in nanoseconds
  *
- * If the streak of doorbells with @busy, in quick succession, has reached its threshold, this
- * function queues a worker on another processor. Process context.
+ * If enough doorbells with @busy have followed each other in quick succession (wake_habit.h),
+ * this function queues a worker on another processor. Process context.
  */
 void iwt_sqpoll_rang(struct iwt_qp *qp, bool busy, u64 now)
 {
