@@ -18,7 +18,7 @@
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
 
-/* a compiler option hides all other symbols */
+/* programs may call the functions of this header; a compiler option hides all other symbols */
 #pragma GCC visibility push(default)
 #include "iwtdv.h"
 #pragma GCC visibility pop

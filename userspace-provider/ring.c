@@ -35,7 +35,7 @@ int iwt_ring_map(struct iwt_ring *ring, int fd,
 	void *map;
 
 	static_assert(sizeof(struct iwt_ring_ctl) <= IWT_RING_CTL_SIZE,
-		      "the control block has outgrown its place");
+		      "the control words do not fit in front of the entries");
 
 	if (!iwt_ring_desc_ok(desc, IWT_RING_CTL_SIZE))
 		return EPROTO;

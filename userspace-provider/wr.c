@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Posting by ibv_wr_*(). The lock of the send queue is held from wr_start to wr_complete or
- * wr_abort. qp->wr_err stores an error in between: wr_complete then posts no work request and
- * returns the error. qp->wqe is NULL after the error.
+ * wr_abort. Between these calls, qp->wr_err stores the first error: then qp->wqe is NULL, and
+ * wr_complete posts no work request and returns the error.
  */
 
 #include <errno.h>

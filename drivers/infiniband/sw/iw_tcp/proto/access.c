@@ -83,7 +83,7 @@ u32 iwt_access_tagged_err(enum iwt_access_verdict v)
 }
 
 /**
- * iwt_access_read_err() - the error for a refused Read Request
+ * iwt_access_read_err() - the error for a refused Read or Atomic Request
  * @v: result of iwt_access_check() or of the lookup of the pages
  *
  * Return: error for the Terminate (RFC 5040 4.8); IWT_OK for IWT_ACCESS_OK; IWT_ERR_ABSENT for

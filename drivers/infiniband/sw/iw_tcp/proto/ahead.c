@@ -7,7 +7,8 @@
  * payload never lies where a marker must lie.
  *
  * Octets are examined once, in the order of their positions. So a peer can't cause the CRC of an
- * octet to be computed many times, and the runs are in the order of their positions, too.
+ * octet to be computed many times, and the runs (struct iwt_ahead_run) are in the order of their
+ * positions, too.
  */
 #include "ahead.h"
 
@@ -38,8 +39,9 @@ void iwt_ahead_start(struct iwt_ahead *a, u32 pos)
 }
 
 /*
- * Return: distance from the stream position @pos to the FPDU to which the marker at the distance
- * @off points with @ptr, or to the marker in front of this FPDU; -1 if it begins before @pos.
+ * The marker at the distance @off from the stream position @pos has the pointer @ptr. Return:
+ * distance from @pos to the FPDU to which the marker points, or to the marker in front of this
+ * FPDU; -1 if this FPDU or marker begins before @pos.
  */
 static s64 begin_of(u32 pos, u32 off, u16 ptr)
 {
@@ -59,8 +61,8 @@ static s64 begin_of(u32 pos, u32 off, u16 ptr)
  * @pos: stream position of @at
  * @found: set to true if such an FPDU begins within these octets; it need not be complete
  *
- * FPDUs that begin before the first such FPDU, and to which no marker points, are not found. The
- * marker is not verified: iwt_fpdu_read() does this.
+ * FPDUs that begin before the first such FPDU, and to which no marker points, are not found. This
+ * function does not verify the marker: iwt_fpdu_read() verifies the marker later.
  *
  * Any context; sleeps only if @at->more sleeps.
  *
@@ -160,9 +162,9 @@ void iwt_ahead_add(struct iwt_ahead *a, const struct iwt_fpdu *f, u64 place)
  *	iwt_fpdu_piece() finds no payload that is left
  * @place: if the result is %IWT_AHEAD_PLACED, set to @place of iwt_ahead_add()
  *
- * The header in @f is the one that was checked when the FPDU was placed. The octets that TCP
- * delivers now may differ from those: the copy that was placed first counts. If FPDUs in order
- * end within an FPDU that was placed, its markers contradict them (RFC 5044 8, error 3).
+ * The header in @f is the header that was checked when the FPDU was placed. TCP may deliver other
+ * octets now, but only the octets that were placed first count. If an FPDU in order ends within
+ * an FPDU that was placed, the markers were wrong (%IWT_AHEAD_CONFLICT; RFC 5044 8, error 3).
  *
  * Return: see enum iwt_ahead_what.
  */

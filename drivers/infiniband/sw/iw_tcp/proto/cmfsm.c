@@ -32,9 +32,10 @@
  * deadline only while a graceful close waits for outstanding work, or while a Terminate waits
  * until TCP accepts it. A reset would lose the octets that TCP still has to deliver, above all a
  * Terminate. So after FIN is queued, destroying the queue pair causes no reset: the queue pair is
- * detached, and the endpoint reads and discards the data of the peer. A slow peer causes a reset
- * only when the deadline of the state LINGER passes. If the peer does not understand the Request,
- * the initiator returns to the state CONNECTING without an event to iw_cm.
+ * detached, and the endpoint reads and discards the data of the peer. In this case a slow peer
+ * causes a reset only when the deadline of the state LINGER passes. If the peer does not
+ * understand the Request, the initiator returns to the state CONNECTING without an event to
+ * iw_cm.
  *
  * A consumer that destroys its queue pair right after its last completion expects the peer to
  * receive the message of this completion. So an abort closes TCP by FIN, and TCP still delivers

@@ -119,7 +119,7 @@ static bool mpa_is_rdmac(const struct iwt_mpa_wish *own,
  * unfit Reply. A frame is unfit if it has revision 0 and is not from a supported RDMAC peer (RFC
  * 5044 C.2.1, C.2.2), or if the peer declines CRC and this end requires CRC (with an RDMAC peer
  * CRC is always used). A frame is also unfit if its private data are longer than the ULP can
- * receive, because MPA has to pass all private data to the ULP (RFC 5044 7.1.1). Of a Reply with
+ * receive, because MPA has to pass all private data to the ULP (RFC 5044 7.1.1). For a Reply with
  * R, only the revision is checked.
  *
  * Return: IWT_MPA_OK; IWT_MPA_UNFIT; or IWT_MPA_BAD_REV if the revision is higher than @max_rev,
@@ -290,7 +290,7 @@ static void mpa_answer_enh(const struct iwt_mpa_frame *req,
  * @req: the Request, as iwt_mpa_parse() accepted it
  * @rep: Reply; the function sets all fields, the caller then sets @pd_len
  * @terms: set to the negotiated terms, which are valid once the Reply is sent; the function sets
- *	their member err to IWT_OK
+ *	@terms->err to IWT_OK
  *
  * The Reply has the revision of the Request, and is enhanced if the Request is enhanced (RFC 6581
  * 10). But if the Request has revision 0 and is not from a supported RDMAC peer, the Reply has
@@ -373,9 +373,9 @@ static u32 mpa_conclude_rtr(const struct iwt_mpa_frame *req,
  * iwt_mpa_conclude() - compute the terms of the initiator from the Reply
  * @own: capabilities and settings of this end
  * @req: the Request that was sent
- * @rep: the Reply, which iwt_mpa_parse() found well formed; if R is set, @terms has no use
- * @terms: set to the negotiated terms; if their member err is not IWT_OK, the first FPDU has to
- *	be a Terminate with this error
+ * @rep: the Reply, which iwt_mpa_parse() found well formed; if R is set, @terms has no meaning
+ * @terms: set to the negotiated terms; if @terms->err is not IWT_OK, the first FPDU has to be a
+ *	Terminate with this error
  *
  * It is no error if the Reply is not enhanced: then the depths are not negotiated. It is no error
  * either if the responder declines peer-to-peer mode: then the roles of client and server remain.
