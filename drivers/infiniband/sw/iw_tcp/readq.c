@@ -174,7 +174,7 @@ bool iwt_readq_answer(struct iwt_readq *q, struct iwt_read_in *r)
 
 /**
  * iwt_readq_put_back() - put back the request that iwt_readq_answer() removed last
- * @q: queue; the lock of the stream was held since iwt_readq_answer()
+ * @q: queue; the caller has held the lock of the stream since iwt_readq_answer()
  */
 void iwt_readq_put_back(struct iwt_readq *q)
 {

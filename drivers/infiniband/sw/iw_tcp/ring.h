@@ -78,7 +78,8 @@ static inline u32 iwt_ring_shown(const struct iwt_ring *r, u32 gone)
 
 /*
  * Make a private copy of data in a ring that a process may change at any time. Only the copy is
- * checked and used. barrier(): the compiler must not read the ring again instead of the copy.
+ * checked and used. Because of barrier(), the compiler does not read the ring again instead of
+ * the copy.
  */
 static inline void iwt_ring_read(void *copy, const void *shared, size_t size)
 {

@@ -54,9 +54,9 @@ static u32 place_fpdu(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_curs
 }
 
 /*
- * Consume the FPDU at the cursor, and on success move the cursor past the FPDU. If the payload
- * is in several pieces, the cursor continues from the end of the payload, so that the pieces are
- * walked only once. Return: as place_fpdu().
+ * Consume the FPDU at the cursor, and on success move the cursor past the FPDU. If the payload is
+ * in several pieces, place_fpdu() has moved a copy of the cursor to the end of the payload: the
+ * cursor continues from there, and does not walk over the pieces again. Return: as place_fpdu().
  */
 static u32 take_fpdu(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_cursor *at,
 		     bool again)

@@ -3,10 +3,11 @@
  * Placing ahead: payload of FPDUs behind a gap is placed when it arrives, and not only when the
  * gap has closed (RFC 5044 A.3).
  *
- * Only tagged FPDUs that are perfect are placed, in memory whose consumer does not rely on the
- * order of the peer's writes. Nothing is delivered: this happens in order, with all checks, when
- * TCP has received all bytes before the FPDU. An FPDU that is not placed ahead, or is in error,
- * is only received in order. So placing ahead changes neither errors nor completions.
+ * Only tagged FPDUs without any error are placed ahead, in memory whose consumer does not rely on
+ * the order of the peer's writes. These FPDUs are not delivered yet: the engine delivers an FPDU
+ * in order, with all checks, when TCP has received all bytes before the FPDU. An FPDU that is not
+ * placed ahead, or is in error, is only received in order. So placing ahead changes neither
+ * errors nor completions.
  *
  * TCP may drop bytes that it has received behind a gap, and the peer then sends them again,
  * perhaps with another content. Only the bytes that were placed first count: when all bytes
@@ -116,8 +117,9 @@ static u32 touch(struct iwt_dev *dev, struct iwt_mr *mr)
 }
 
 /*
- * Return: identifies the memory into which @f was placed. @number: number of its registration.
- * Another Read may use the same sink later, so a Response also belongs to its Read.
+ * Return: a number that identifies the memory into which @f was placed. @number: number of the
+ * registration of this memory. Another Read may use the same sink later, so for a Response, the
+ * result also contains the MSN of the Read.
  */
 static u64 place_of(struct iwt_stream *st, const struct iwt_fpdu *f, u32 number)
 	__must_hold(&st->lock)

@@ -93,7 +93,7 @@ static bool find_refused(struct iwt_stream *st, const struct iwt_ddp *d, u32 *id
 
 /*
  * On a direct connection: fail the message that the peer has refused. Return: true if there is
- * one.
+ * such a message.
  */
 static bool refuse_message(struct iwt_stream *st, const struct iwt_term *t)
 	__must_hold(&st->lock)

@@ -118,8 +118,8 @@ static bool more(struct iwt_cursor *c)
 /**
  * iwt_sock_peek_ahead() - find received bytes behind a gap
  * @s: socket, lock held
- * @off: number of bytes after the first byte that was not consumed; the search begins there. Set
- *	to the position of the bytes that were found
+ * @off: position, counted in bytes from the first byte that was not consumed: the search begins
+ *	at this position; set to the position of the bytes that were found
  * @cur: set to a cursor at these bytes; valid until the lock is released
  *
  * Bytes before the first gap are not found. Any context.

@@ -136,7 +136,7 @@ void iwt_sock_walk(struct iwt_sock_cursor *cur, const struct sk_buff *first,
 }
 
 /**
- * iwt_sock_walk_aside() - put the bytes that were set aside before the first byte of a cursor
+ * iwt_sock_walk_aside() - make a cursor begin with the bytes that were set aside
  * @cur: cursor from iwt_sock_walk()
  * @p: address of the bytes
  * @len: number of bytes, at least 1

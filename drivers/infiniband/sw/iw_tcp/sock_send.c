@@ -36,8 +36,9 @@ bool iwt_sock_writable(struct iwt_sock *s)
  * @sk: TCP's socket, lock held
  *
  * By default TCP wakes a writer only when a third of the buffer is free. But the engine may have
- * stopped although the buffer was not full, for example because the device had enough data: then,
- * on a long path, this third would never be used. So room for one batch (ROOM) is enough.
+ * stopped before the buffer was full, for example because the device had enough data. If the
+ * engine then waited until a third of the buffer is free, TCP would never use this third, and a
+ * long path needs the whole buffer. So room for one batch (ROOM) is enough.
  *
  * Return: true if so.
  */

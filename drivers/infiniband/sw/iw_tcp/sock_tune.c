@@ -7,9 +7,9 @@
  *
  * The comment of each function that writes such a field names the field, the function that the
  * kernel would have to export instead, and the gain: a measured figure, or what happens without
- * the write. (iwt_sock_drop_limits() only restores the former values of fields.) Of two figures,
- * the first was measured without the write, the second with the write
- * (Documentation/design-notes.rst).
+ * the write. (iwt_sock_drop_limits() only restores the former values of fields.) If a comment
+ * says that a figure rises, the first value was measured without the write, the second with the
+ * write (Documentation/design-notes.rst).
  *
  * Other files write fields of a socket only where the driver would not work otherwise: callbacks,
  * sk_user_data and sk_allocation, as all users of TCP in the kernel do (sock.c,
@@ -100,8 +100,8 @@ void iwt_sock_save_limits(struct iwt_sock *s)
  *
  * Writes sk_pacing_shift, by sk_pacing_shift_update(), and notsent_lowat. A process sets
  * notsent_lowat by TCP_NOTSENT_LOWAT; for modules the kernel would have to export
- * tcp_sock_set_notsent_lowat(). RDMA Writes of 64 KB: 20.0 and 22.7 Gb/s; of 8 MB: 17.3 and 20.1
- * Gb/s; over 1,000 queue pairs: 8.8 and 13.3 Gb/s.
+ * tcp_sock_set_notsent_lowat(). The speed of RDMA Writes rises from 20.0 to 22.7 Gb/s (64 KB),
+ * from 17.3 to 20.1 Gb/s (8 MB), and from 8.8 to 13.3 Gb/s (over 1,000 queue pairs).
  */
 static void set_limits(struct iwt_sock *s)
 {
@@ -288,8 +288,8 @@ void iwt_sock_batch_done(struct iwt_sock *s)
  * higher.
  *
  * Writes window_clamp, for older kernels only: in newer kernels tcp_set_rcvlowat() never lowers
- * window_clamp, and is sufficient. No figure: without this function, an FPDU that is longer than
- * the window is set aside, and so copied once more (iwt_sock_set_aside()).
+ * window_clamp, and is sufficient. The gain was not measured: without this function, an FPDU that
+ * is longer than the window is set aside, and so copied once more (iwt_sock_set_aside()).
  */
 void iwt_sock_widen(struct socket *sock)
 {
@@ -338,8 +338,8 @@ void iwt_sock_await(struct iwt_sock *s, u32 len)
  * and receiving.
  *
  * Writes sk_userlocks. The kernel would have to export a function that does the same as
- * SO_BUF_LOCK, for a caller that holds the lock of the socket. No figure: with a receive buffer
- * smaller than an FPDU each FPDU is set aside.
+ * SO_BUF_LOCK, for a caller that holds the lock of the socket. The gain was not measured: with a
+ * receive buffer smaller than an FPDU, each FPDU is set aside.
  */
 void iwt_sock_unbind(struct sock *sk)
 {
@@ -351,9 +351,9 @@ void iwt_sock_unbind(struct sock *sk)
  * @sk: socket, lock held
  *
  * Writes nonagle. tcp_sock_set_nodelay() acquires the lock of the socket; the kernel would have
- * to export __tcp_sock_set_nodelay(). No figure: without this function a request that does not
- * fill a segment waits until the peer has acknowledged the last segment, or 200 ms if the process
- * had set TCP_CORK.
+ * to export __tcp_sock_set_nodelay(). The gain was not measured: without this function, a request
+ * that does not fill a segment waits until the peer has acknowledged the last segment, or 200 ms
+ * if the process had set TCP_CORK.
  */
 void iwt_sock_undelay(struct sock *sk)
 {

@@ -64,7 +64,7 @@ static void free_batch(struct iwt_zc_batch *b)
  * The last reference to a batch was dropped: mark the batch as released. The kernel may free an
  * skb in any context and with any lock held, including the locks of this queue pair and its
  * socket. So this function only sets a flag and, for the oldest batch, calls @wake, which queues
- * work. After iwt_zc_close() it frees the batch instead.
+ * work. After iwt_zc_close() this function frees the batch instead.
  */
 static void release(struct iwt_zc_batch *b)
 {

@@ -104,7 +104,8 @@ static gfp_t gfp_of(const struct iwt_qp *qp)
 /*
  * Return: number of elements that a work request may have. RDMA core's rw API cuts a transfer
  * into Writes of as many elements as the queue pair reports (ib_qp.max_write_sge), so a queue
- * pair of this API (max_rdma_ctxs) reports the maximum. Other consumers would not use the memory.
+ * pair of this API (max_rdma_ctxs) reports the maximum. Other consumers do not use more elements
+ * than they have requested.
  */
 static u32 sq_sges(const struct iwt_qp *qp, const struct ib_qp_cap *cap)
 {

@@ -18,7 +18,8 @@
 #include <linux/types.h>
 
 /*
- * The table: all thresholds and times. FIRST is the initial threshold, MAX the highest threshold.
+ * The thresholds and times of all habits. FIRST is the initial threshold, MAX the highest
+ * threshold.
  */
 
 /*

@@ -7,10 +7,11 @@
  * which ksoftirqd, an ordinary thread, soon executes. If the process that waits for the message
  * polls on the same processor, ksoftirqd and the process each get half of the processor, while
  * other processors may be idle. So this file counts how often the engines have used up their
- * budget while another thread was runnable on the processor. After several times, a worker on
- * another processor runs the engines, if no other thread is runnable there. The engines stay on
- * that processor: the remaining work is queued where the engines last ran, and if both ends are
- * on one machine, TCP's acknowledgments arrive on the processor that sent the segments.
+ * budget while another thread was runnable on the processor. When this has happened several
+ * times, a worker on another processor runs the engines, if no other thread is runnable there.
+ * The engines stay on that processor: the remaining work is queued where the engines last ran,
+ * and if both ends are on one machine, TCP's acknowledgments arrive on the processor that sent
+ * the segments.
  *
  * Correctness does not depend on the worker: until it runs, the engines continue on their old
  * processor. If a migration follows too soon after the last migration, the engines have to use up

@@ -27,7 +27,7 @@ static const u8 no_payload[1];
 
 /**
  * iwt_ahead_start() - forget all runs
- * @a: what is known; the function sets all fields that are used
+ * @a: record of the octets behind gaps; the function sets all fields that are used
  * @pos: stream position of the next FPDU in order
  */
 void iwt_ahead_start(struct iwt_ahead *a, u32 pos)
@@ -54,7 +54,7 @@ static s64 begin_of(u32 pos, u32 off, u16 ptr)
 }
 
 /**
- * iwt_ahead_find() - find the first FPDU that begins behind a position, by the markers
+ * iwt_ahead_find() - use the markers to find the first FPDU that begins behind a position
  * @at: position behind a gap; must be the first member of the owner's cursor struct; not moved
  * @cursor_size: size of the owner's cursor struct, at most IWT_CURSOR_MAX
  * @avail: number of octets that have arrived from @at on, without a gap
@@ -109,7 +109,7 @@ static u32 run_payload(const struct iwt_ahead_run *r)
 
 /**
  * iwt_ahead_has_room() - is there room for another run?
- * @a: what is known
+ * @a: record of the octets behind gaps
  *
  * Return: true if so.
  */
@@ -129,7 +129,7 @@ static bool run_goes_on(const struct iwt_ahead_run *r, const struct iwt_fpdu *f,
 
 /**
  * iwt_ahead_add() - remember an FPDU that was placed
- * @a: what is known; iwt_ahead_has_room() returned true
+ * @a: record of the octets behind gaps; iwt_ahead_has_room() returned true
  * @f: tagged FPDU behind all FPDUs that were added before
  * @place: identifies the memory into which @f was placed
  */
@@ -156,10 +156,10 @@ void iwt_ahead_add(struct iwt_ahead *a, const struct iwt_fpdu *f, u64 place)
 
 /**
  * iwt_ahead_at() - was the next FPDU in order placed ahead?
- * @a: what is known
+ * @a: record of the octets behind gaps
  * @pos: stream position of the next FPDU in order
- * @f: if the result is %IWT_AHEAD_PLACED, set to this FPDU, as iwt_fpdu_read() sets it, but
- *	iwt_fpdu_piece() finds no payload that is left
+ * @f: if the result is %IWT_AHEAD_PLACED, set to this FPDU, as iwt_fpdu_read() sets it, but no
+ *	payload is left for iwt_fpdu_piece()
  * @place: if the result is %IWT_AHEAD_PLACED, set to @place of iwt_ahead_add()
  *
  * The header in @f is the header that was checked when the FPDU was placed. TCP may deliver other
@@ -193,7 +193,8 @@ enum iwt_ahead_what iwt_ahead_at(const struct iwt_ahead *a, u32 pos, struct iwt_
 
 /**
  * iwt_ahead_pass() - forget the first FPDU that was placed
- * @a: what is known; iwt_ahead_at() has returned %IWT_AHEAD_PLACED for this FPDU
+ * @a: record of the octets behind gaps; iwt_ahead_at() has returned %IWT_AHEAD_PLACED for this
+ *	FPDU
  */
 void iwt_ahead_pass(struct iwt_ahead *a)
 {

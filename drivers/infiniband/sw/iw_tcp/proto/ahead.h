@@ -30,7 +30,7 @@ struct iwt_ahead_run {
 };
 
 /**
- * struct iwt_ahead - what is known about the octets behind gaps
+ * struct iwt_ahead - record of the octets behind gaps
  * @scan: stream position up to which the octets behind gaps have been examined
  * @synced: an FPDU, or the marker in front of it, begins at @scan
  * @first: index of the first run in @run

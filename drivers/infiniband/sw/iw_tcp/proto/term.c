@@ -36,7 +36,8 @@ static bool term_has_read(u32 err, const u8 *hdr, u32 hdr_len)
  * iwt_term_build() - write a Terminate header
  * @err: the error, as IWT_ERR()
  * @hdr: headers of the segment that caused the error, as in struct iwt_fpdu; for a Read Request
- *	that failed halfway, the caller has changed its header to describe the remaining part
+ *	that was answered in part, the caller has changed the header so that it describes the part
+ *	that was not answered
  * @hdr_len: octets at @hdr; 0 when no segment caused the error
  * @ulpdu_len: ULPDU_Length of that segment
  * @out: buffer of IWT_TERM_MAX - IWT_DDP_UNTAGGED_LEN octets for the part of the
