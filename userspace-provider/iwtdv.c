@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * MPA startup on a socket of the program. This file receives the frames of the peer, and sends
- * Requests, and Replies that reject a Request, with the rights of the program. The kernel composes
- * and checks all frames, and sends the Replies that accept a Request (see rdma/iw_tcp-abi.h). This
- * file never reads bytes after a frame.
+ * Requests, and Replies that reject a Request, with the rights of the program. The kernel
+ * composes and checks all frames, and sends the Replies that accept a Request (see
+ * rdma/iw_tcp-abi.h). This file never reads bytes after a frame.
  */
 
 #include <errno.h>

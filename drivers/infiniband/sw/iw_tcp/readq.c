@@ -35,9 +35,11 @@ int iwt_readq_alloc(struct iwt_readq *q, u16 ord, u16 ird, gfp_t gfp)
 	return 0;
 }
 
-/*
- * Free the memory of a queue that no stream uses, and zero the queue. @q: queue, which may be all
- * zeroes. Any context.
+/**
+ * iwt_readq_free() - free the memory of a queue, and zero the queue
+ * @q: queue that no stream uses; it may be all zeroes
+ *
+ * Any context.
  */
 void iwt_readq_free(struct iwt_readq *q)
 {
