@@ -67,5 +67,8 @@ iser_node() {
 # iser_connect TRANSPORT ADDRESS: connects the initiator to the target, and waits for the disk
 iser_connect() { iser_node "$1" "$2" -o new && iser_node "$1" "$2" --login && busywait "$IWT_TIME" iser_disk; }
 
-# iser_disconnect TRANSPORT ADDRESS: ends the session and forgets the target
-iser_disconnect() { iser_node "$1" "$2" --logout && iser_node "$1" "$2" -o delete; }
+# iser_disconnect TRANSPORT ADDRESS: ends the session, forgets the target, and waits until the disk
+# is gone, because the next iser_connect must not find the old disk
+iser_disconnect() {
+	iser_node "$1" "$2" --logout && iser_node "$1" "$2" -o delete && busywait "$IWT_TIME" not iser_disk
+}

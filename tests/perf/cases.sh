@@ -19,7 +19,8 @@
 #						removes, one at a time
 #	perftest-[rate-|lat-]OP-SIZE[-direct]	a stream, the messages per second, or the typical
 #						latency, measured by perftest
-#	insn-OP-SIZE-MTU[-crc][-qN]		instructions of both ends together, for each byte
+#	insn-OP-SIZE-MTU[-crc|-markers|-ahead][-qN]
+#						instructions of both ends together, for each byte
 #						or (below 1 KB) each message
 #	insn-nvme|iser|nfs-...			instructions of both ends together, for each byte
 #						or (below 64 KB) each operation
@@ -27,6 +28,13 @@
 #	path-PATH-OP-SIZE			a stream to a far host; paths.sh has the paths
 #	two-OP-SIZE-sender|receiver[-crc][-large][-zerocopy][-qN]
 #						instructions of one end, between two machines
+#	hole-SIZE[-crc|-markers|-ahead]		the time from the segment that closes a gap in the TCP
+#						stream until a program has the SIZE bytes behind the gap
+#	tail-PATH-CC-QUANTILE[-crc|-markers|-ahead]
+#						messages of 64 KB at regular intervals, over a path of
+#						paths.sh, with the congestion control CC (cubic or bbr):
+#						a quantile (p50, p99 or p999) of the time from the moment
+#						when a message is due until the server has it
 #	CASE@CONTESTANT[,CONTESTANT...]		only these contestants: iw_tcp, siw, rxe, tcp,
 #						discard (TCP whose received data the kernel
 #						discards) and iperf3
@@ -34,9 +42,10 @@
 # -qN: N queue pairs (1). -bidir: both directions at the same time. -srq: all queue pairs use one
 # shared receive queue. -odp: the memory regions use on-demand paging. -crc: with CRC; without this
 # word, CRC is off. -direct: without rdma_cm (perftest without -R). -large and -zerocopy are
-# settings of the links: large_fpdus=on and zerocopy=auto. SIZE is in bytes, or has the suffix k or
+# settings of the links: large_fpdus=on and zerocopy=auto. -markers is the setting markers=on, and
+# -ahead is ahead=on, both with CRC. SIZE is in bytes, or has the suffix k or
 # m. With MTU 65536 the packets pass through lo, with other MTUs through a veth pair. rate, lat,
-# mean, conn, memory, nvme, iser, nfs, perftest and path use MTU 1500; two uses the MTU of the
+# mean, conn, memory, nvme, iser, nfs, perftest, path, hole and tail use MTU 1500; two uses the MTU of the
 # network cards.
 
 TARGET_CASES="write-64k-1500 read-64k-1500 send-64k-1500 write-64k-9000 write-64k-65536
@@ -56,6 +65,20 @@ MORE_CASES="write-2-1500 write-64-1500 write-512-1500 write-4k-1500 write-16k-15
 	nfs-read-1m-crc nfs-write-1m-crc nfs-randread-4k-crc nfs-randwrite-4k-crc nfs-create nfs-create-crc
 	perftest-write-64k
 	perftest-write-64k-direct perftest-lat-write-8-direct perftest-rate-write-64-direct"
+# ahead_cases: prints the cases that show what the setting "ahead" changes
+ahead_cases() {
+	local path quantile size set
+	for size in 64k 256k 1m 4m; do
+		for set in '' -crc -markers -ahead; do echo "hole-$size$set"; done
+	done
+	echo insn-write-64k-1500-markers insn-write-64k-1500-ahead
+	# with BBR only two paths, to save time
+	for path in $(printf '%s-cubic ' $TAIL_PATHS) rare1-bbr rare10-bbr; do
+		for set in '' -crc -markers -ahead; do
+			for quantile in p50 p99 p999; do echo "tail-$path-$quantile$set"; done
+		done
+	done
+}
 # prefixed WORD CASE...: prints the CASEs with WORD- in front
 prefixed() { printf "$1-%s " "${@:2}"; }
 DISK_INSN_CASES="nfs-read-1m nfs-write-1m nfs-read-1m-crc nfs-write-1m-crc nfs-randread-4k nfs-randwrite-4k nfs-create
@@ -93,7 +116,7 @@ QUICK_CASES="write-64k-1500@iw_tcp,siw,iperf3 read-64k-1500@iw_tcp,iperf3 send-6
 
 cases_of() { # full|quick
 	local all=$QUICK_CASES
-	[ "$1" = quick ] || all="$TARGET_CASES $MORE_CASES $INSN_CASES $NEWEST_CASES $PATH_CASES $TWO_CASES"
+	[ "$1" = quick ] || all="$TARGET_CASES $MORE_CASES $INSN_CASES $NEWEST_CASES $PATH_CASES $TWO_CASES $(ahead_cases)"
 	tr -s '[:space:]' ' ' <<<"$all"
 }
 
@@ -119,6 +142,8 @@ case_options() {
 		odp) C_ODP=1 ;;
 		crc) C_CRC=on ;;
 		large) C_LARGE=on ;;
+		markers) C_MARKERS=on C_CRC=on ;;
+		ahead) C_AHEAD=on C_CRC=on ;;
 		zerocopy) C_ZEROCOPY=auto ;;
 		direct) C_DIRECT=1 ;;
 		sender | receiver) C_END=$word ;;
@@ -128,7 +153,7 @@ case_options() {
 }
 
 # case_parse CASE: sets C_NAME, C_KIND, C_PATH, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_SRQ, C_ODP,
-# C_CRC, C_LARGE, C_ZEROCOPY, C_END, C_DIRECT, C_DISK (nvme, iser or nfs), C_NEWEST, C_PERFTEST (bw,
+# C_CRC, C_LARGE, C_ZEROCOPY, C_MARKERS, C_AHEAD, C_CC, C_QUANTILE, C_END, C_DIRECT, C_DISK (nvme, iser or nfs), C_NEWEST, C_PERFTEST (bw,
 # rate or lat), and C_WHO to the contestants. Fails if there is no such case, if the case does not support a contestant after
 # "@", or if no contestant follows "@".
 case_parse() {
@@ -150,6 +175,7 @@ case_words() {
 	IFS=- read -ra w <<<"$1"
 	C_KIND=flow C_PATH='' C_OP=write C_SIZE=65536 C_MTU=1500 C_QPS=1 C_BIDIR='' C_SRQ='' C_ODP='' C_CRC=off C_END=''
 	C_LARGE=off C_ZEROCOPY=off C_DIRECT='' C_PERFTEST=bw C_DISK='' C_NEWEST=''
+	C_MARKERS=off C_AHEAD=off C_CC='' C_QUANTILE=''
 	case ${w[0]} in
 	conn) C_KIND=conn C_WHO="iw_tcp siw rxe" C_QPS=16
 		[ "${w[1]:-}" != serial ] || C_QPS=1
@@ -157,6 +183,7 @@ case_words() {
 	memory) C_KIND=mem C_WHO="iw_tcp siw rxe tcp" C_QPS=3001
 		return 0 ;;
 	write | read | send) ;;
+	hole | tail) case_ahead "${w[@]}"; return ;;
 	nvme | iser | nfs) C_KIND=disk ;;
 	newest) C_KIND=insn C_NEWEST=1; w=("${w[@]:1}") ;;
 	rate | lat | mean | insn | two) C_KIND=${w[0]}; w=("${w[@]:1}") ;;
@@ -180,9 +207,27 @@ case_words() {
 	rest=("${w[@]:2}")
 	case_options "${rest[@]}" && case_contestants || return
 	[ -z "$C_DIRECT" ] || [ $C_KIND = perftest ] || return
+	[ "$C_MARKERS$C_AHEAD" = offoff ] || [ $C_KIND = insn ] || return
 	# The name of a case "two" must contain sender or receiver, and may contain large and
 	# zerocopy. Other names must not contain these words.
 	if [ $C_KIND = two ]; then [ -n "$C_END" ]; else [ "$C_END$C_LARGE$C_ZEROCOPY" = offoff ]; fi
+}
+
+# case_ahead WORD...: sets the variables from the words of a case "hole" or "tail"
+case_ahead() {
+	C_KIND=$1 C_WHO="iw_tcp tcp"
+	if [ "$1" = hole ]; then
+		[[ ${2:-} =~ ^[0-9]+[km]$ ]] || return
+		C_SIZE=$(octets "$2")
+		shift 2
+	else
+		[[ " $TAIL_PATHS " == *" ${2:-none} "* && ${3:-} = @(cubic|bbr) && ${4:-} = @(p50|p99|p999) ]] || return
+		C_PATH=$2 C_CC=$3 C_QUANTILE=$4
+		shift 4
+	fi
+	[ $# -ne 0 ] || return 0
+	C_WHO=iw_tcp
+	[[ $* = @(crc|markers|ahead) ]] && case_options "$@"
 }
 
 # case_disk WORD...: sets the variables from the words of a case of storage

@@ -5,6 +5,7 @@
 # lib/net.sh, cases.sh and paths.sh.
 #
 #	CELL_MS		milliseconds for which a stream runs
+#	C_ROUND		number of the round
 #	CELL_INSN	if set, the machine's clock counts instructions
 #	CELL_LIMIT	seconds until a client or a server is killed (90)
 #	LISTEN_LIMIT	seconds until a server must listen (20)
@@ -64,7 +65,8 @@ links_down() {
 
 # together SERVER-COMMAND -- CLIENT-COMMAND: runs the server and, when the server has printed
 # "listening", the client. Returns the exit status of the client. The client's output is in
-# $TMP/client, the error output of both is in $TMP/said.
+# $TMP/client, the server's output after "listening" is in $TMP/server, and the error output of both is
+# in $TMP/said.
 together() {
 	local server=() fd pid line rc=1
 	while [ "$1" != -- ]; do server+=("$1"); shift; done
@@ -83,6 +85,7 @@ together() {
 	# the server ends by itself, except in "conn"
 	if [ $rc -ne 0 ] || [ "$C_KIND" = conn ]; then kill "$pid" 2>/dev/null; fi
 	busywait 10 not alive "$pid" || kill -KILL "$pid" 2>/dev/null
+	cat <&"$fd" >"$TMP/server"
 	wait "$pid" 2>/dev/null
 	exec {fd}<&-
 	[ $rc -eq 0 ] || sed 's/^/# /' "$TMP/said" >&2
@@ -111,7 +114,8 @@ value() {
 	case $C_KIND in
 	flow | path) echo "$(calc "$octets * 8 / $ns") Gb/s" ;;
 	rate) echo "$(calc "$messages * 1e9 / $ns") messages/s" ;;
-	lat) echo "$(calc "$p50 / 1000") us" ;;
+	lat | hole) echo "$(calc "$p50 / 1000") us" ;;
+	tail) echo "$(calc "$(of "${C_QUANTILE}_ns") / 1000") us" ;;
 	mean)
 		# the time of a Write or Send includes the reply, so half of the time counts
 		[[ $C_OP == @(read|atomic) ]] || ns=$((ns / 2))
@@ -276,6 +280,8 @@ cell() {
 	case $C_KIND:$C_DISK in
 	*:?*) cell_disk "$1" ;;
 	two:) cell_two "$1" ;;
+	hole:) cell_hole "$1" ;;
+	tail:) cell_tail "$1" ;;
 	perftest:) cell_perftest "$1" ;;
 	*) cell_stream "$1" ;;
 	esac

@@ -38,6 +38,8 @@ fi
 . "$here/../lib/nfs.sh"
 # shellcheck source=tests/perf/cells_disk.sh
 . "$here/cells_disk.sh"
+# shellcheck source=tests/perf/cells_ahead.sh
+. "$here/cells_ahead.sh"
 # shellcheck source=tests/perf/cells_two.sh
 [ -z "$role" ] || . "$here/cells_two.sh"
 
@@ -67,7 +69,7 @@ once() {
 		return
 	fi
 	for _ in 1 2; do
-		[ -z "$C_PATH" ] || path_is "$C_PATH" "$2" || { echo "# $1: no network"; break; }
+		[ "$C_KIND" != path ] || path_is "$C_PATH" "$2" || { echo "# $1: no network"; break; }
 		# remove the output of the previous contestant
 		rm -f "$TMP/client" "$TMP/said"
 		cell "$3" >"$TMP/value" && [ -s "$TMP/value" ] && { status=ok; break; }
@@ -93,7 +95,7 @@ once() {
 # link_settings: changes the settings of new links as the case demands
 link_settings() {
 	local set
-	for set in "crc $C_CRC" "large_fpdus $C_LARGE" "zerocopy $C_ZEROCOPY"; do
+	for set in "crc $C_CRC" "markers $C_MARKERS" "ahead $C_AHEAD" "large_fpdus $C_LARGE" "zerocopy $C_ZEROCOPY"; do
 		[ ! -w "/sys/module/iw_tcp/parameters/${set% *}" ] ||
 			echo "${set#* }" >"/sys/module/iw_tcp/parameters/${set% *}"
 	done
@@ -102,7 +104,8 @@ link_settings() {
 one_case() { # CASE ROUND
 	local who line
 	case_parse "$1" || return
-	# for cases "path", once() makes a new path for each contestant
+	C_ROUND=$2
+	# for cases "path" and "tail", each contestant gets a new path
 	[ -n "$C_PATH" ] || { no_path && mtu_is "$C_MTU"; } || return
 	link_settings
 	printf -v line '%2s  %-26s' "$2" "$C_NAME"

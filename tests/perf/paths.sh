@@ -10,9 +10,16 @@
 #	single	10 ms; each buffer has only one segment, and 0.01 % of the buffers are lost
 #	order	1 ms; 1 % of the buffers overtake others
 #	plain	10 ms; all offloads of all net devices are off
+#
+# For the delays of single messages (the cases "tail"). Each buffer has only one segment.
+#
+#	rare1, rare10	1 or 10 ms; 0.01 % of the segments are lost
+#	often1, often10	1 or 10 ms; 0.1 % of the segments are lost
+#	late1, late10	1 or 10 ms; 1 % of the segments to the server are delayed by this time
 
 # shellcheck disable=SC2034 # for cases.sh
 PATHS="far lossy single order plain"
+TAIL_PATHS="rare1 often1 late1 rare10 often10 late10"
 # The seed of netem determines which packets are lost or overtake others. All contestants of a round
 # have the same seed.
 PATH_SEED=1
@@ -49,7 +56,38 @@ path_is() {
 	single) at_router delay 5ms loss 0.01% && path_offloads tso off gso off ;;
 	order) at_router delay 500us reorder 1% ;;
 	plain) at_router delay 5ms && path_offloads rx off tx off sg off tso off gso off gro off ;;
+	rare1) at_router delay 500us loss 0.01% && path_offloads tso off gso off ;;
+	often1) at_router delay 500us loss 0.1% && path_offloads tso off gso off ;;
+	late1) late 1ms && path_offloads tso off gso off ;;
+	rare10) at_router delay 5ms loss 0.01% && path_offloads tso off gso off ;;
+	often10) at_router delay 5ms loss 0.1% && path_offloads tso off gso off ;;
+	late10) late 10ms && path_offloads tso off gso off ;;
 	esac
+}
+
+# late TIME: the router delays all segments to the client, and 1 % of the segments to the server
+late() {
+	at_router delay "$1" && in_m tc qdisc replace dev "$M_A" root netem limit 100000 seed "$PATH_SEED" delay "$1" reorder 99%
+}
+
+# path_messages: prints the number of messages of 64 KB to send on the path C_PATH, and how many
+# microseconds pass between two messages. TCP with CUBIC must be able to send twice as many in this
+# time, although it loses segments.
+path_messages() {
+	case $C_PATH in
+	rare1 | late1) echo 4000 1000 ;;
+	often1) echo 2000 4000 ;;
+	rare10) echo 1000 8000 ;;
+	often10) echo 400 24000 ;;
+	late10) echo 3000 2000 ;;
+	esac
+}
+
+# congestion_control NAME: selects the congestion control of later connections in A and B
+congestion_control() {
+	modprobe -q "tcp_$1"
+	in_net "$NS_A" sysctl -qw net.ipv4.tcp_congestion_control="$1" &&
+		in_net "$NS_B" sysctl -qw net.ipv4.tcp_congestion_control="$1"
 }
 
 # no_path: removes the router, if there is one, and makes A and B without a router

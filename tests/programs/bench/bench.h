@@ -8,6 +8,8 @@
  *			that the peer writes
  *	8		the word that the peer's atomic operations change
  *	16		the number of messages that this end has sent
+ *	24		the time at which the peer's first message is due (flow with -g)
+ *	32		the time at which this end's first message is due
  *	BENCH_CTL	slots (buffers of one message) that this end sends from, then the same
  *			number of slots that the peer writes to
  *
@@ -52,6 +54,7 @@ struct bench_opts {
 	unsigned int ms;	/* duration in milliseconds, if count is 0 */
 	uint64_t count;		/* number of messages to measure, or 0 */
 	uint64_t warm;		/* number of messages before the measurement */
+	unsigned int gap;	/* a flow has one message every @gap microseconds, if not 0 */
 };
 
 struct bench_conn {
@@ -89,6 +92,8 @@ struct bench {
 	unsigned int accepted;
 	unsigned int ended;		/* ends received in this phase */
 	bool posting;			/* pump() posts messages until bench_stop is set */
+	uint64_t *arrival;		/* times at which messages arrived, in a flow with a gap */
+	uint64_t arrived;		/* number of messages that have arrived in this phase */
 };
 
 /* A failure in any function below ends the program. */
@@ -115,10 +120,18 @@ void bench_data(struct bench *b, struct bench_conn *c, bool signal);
 void bench_tell(struct bench *b, struct bench_conn *c, uint32_t len);
 void bench_put(struct bench *b, struct bench_conn *c, unsigned char value);
 void bench_report(struct bench *b, struct bench_conn *c, uint64_t messages);
+void bench_due(struct bench *b, struct bench_conn *c, uint64_t ns);
 void bench_retire(struct bench *b, const struct ibv_wc *wc);
 
-/* flow.c, lat.c, setup.c, mem.c, still.c */
+/* flow.c */
 void bench_flow(struct bench *b, struct bench_result *r);
+void bench_progress(struct bench *b, bool sleep);
+
+/* pace.c */
+uint64_t bench_paced(struct bench *b, uint64_t count);
+void bench_delays(struct bench *b, struct bench_result *r);
+
+/* lat.c, setup.c, mem.c, still.c */
 void bench_lat(struct bench *b, struct bench_result *r);
 void bench_setup(struct bench *b, struct bench_result *r);
 void bench_mem(struct bench *b, struct bench_result *r);

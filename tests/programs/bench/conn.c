@@ -28,6 +28,7 @@ static void memory(struct bench *b)
 	memset(b->buf, 0, len);
 	b->mr = ibv_reg_mr(b->pd, b->buf, len, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 			   IBV_ACCESS_REMOTE_READ | (b->o.odp ? IBV_ACCESS_ON_DEMAND : 0) |
+			   (b->o.gap ? IBV_ACCESS_RELAXED_ORDERING : 0) |
 			   (b->o.op == BENCH_ATOMIC ? IBV_ACCESS_REMOTE_ATOMIC : 0));
 	if (!b->mr)
 		bench_die("ibv_reg_mr");
@@ -70,7 +71,7 @@ void bench_resources(struct bench *b, struct ibv_context *verbs)
 		return;
 	b->every = b->o.depth / 4 < 32 ? b->o.depth / 4 : 32;
 	b->rx_depth = b->o.qps > 8 ? 1024 / b->o.qps : 512;
-	if (b->rx_depth < 16 || b->o.op != BENCH_SEND)
+	if (b->rx_depth < 16 || (b->o.op != BENCH_SEND && !b->o.gap))
 		b->rx_depth = 16;
 	cqe = (uint64_t)b->o.qps * (b->o.depth / b->every + b->rx_depth + 2 * BENCH_SPARE);
 	if (b->o.mode == BENCH_CONN)

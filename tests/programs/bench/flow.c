@@ -3,7 +3,7 @@
  * Mode "flow" of iwt_bench: a stream of messages over each queue pair, for some time or for a
  * number of messages. After the last message the client sends an empty Send, and the stream ends
  * when the server has answered this Send. The answer proves that all messages have arrived; the
- * completion of a Write does not prove this.
+ * completion of a Write does not prove this. With -g, the messages of a flow are paced (pace.c).
  */
 #include <errno.h>
 #include <poll.h>
@@ -24,6 +24,13 @@ static void consumed(struct bench *b, struct bench_conn *c)
 	bench_tell(b, c, 1);
 }
 
+static void message(struct bench *b, struct bench_conn *c)
+{
+	if (b->arrival)
+		b->arrival[b->arrived++ % BENCH_SAMPLES] = bench_now();
+	consumed(b, c);
+}
+
 static void completion(struct bench *b, const struct ibv_wc *wc)
 {
 	struct bench_conn *c;
@@ -40,7 +47,7 @@ static void completion(struct bench *b, const struct ibv_wc *wc)
 	else if (wc->byte_len == 1)
 		c->credit += b->rx_depth / 4;
 	else
-		consumed(b, c);
+		message(b, c);
 }
 
 static int reap(struct bench *b)
@@ -89,7 +96,11 @@ static int wait_completion(struct bench *b, struct pollfd *fd)
 	return n;
 }
 
-static void progress(struct bench *b, bool sleep)
+/*
+ * bench_progress - handles completions. If there are none and @sleep is set, sleeps until there is
+ * one, or until the timer expires.
+ */
+void bench_progress(struct bench *b, bool sleep)
 {
 	struct pollfd fd = { .fd = b->cc->fd, .events = POLLIN };
 	struct ibv_cq *cq;
@@ -148,7 +159,7 @@ static uint64_t pump(struct bench *b, uint64_t count)
 			fill(b, &b->conn[i], count);
 			more |= b->conn[i].posted < count;
 		}
-		progress(b, b->o.events && more);
+		bench_progress(b, b->o.events && more);
 	}
 	b->posting = false;
 	for (i = 0; i < b->o.qps; i++)
@@ -167,7 +178,7 @@ static void end(struct bench *b, uint64_t messages)
 	bench_report(b, &b->conn[0], messages);
 	for (i = 0; i < b->o.qps; i++) {
 		while (b->conn[i].inflight >= b->o.depth + BENCH_SPARE - 4)
-			progress(b, b->o.events);
+			bench_progress(b, b->o.events);
 		bench_tell(b, &b->conn[i], 0);
 	}
 }
@@ -175,7 +186,7 @@ static void end(struct bench *b, uint64_t messages)
 static void wait_ends(struct bench *b, bool sleep)
 {
 	while (b->ended < b->o.qps)
-		progress(b, sleep);
+		bench_progress(b, sleep);
 	b->ended = 0;
 }
 
@@ -183,7 +194,7 @@ static void drain(struct bench *b)
 {
 	for (unsigned int i = 0; i < b->o.qps; i++)
 		while (b->conn[i].inflight)
-			progress(b, b->o.events);
+			bench_progress(b, b->o.events);
 }
 
 static uint64_t client_phase(struct bench *b, uint64_t count)
@@ -192,7 +203,7 @@ static uint64_t client_phase(struct bench *b, uint64_t count)
 
 	if (!count)
 		bench_timer(b->o.ms);
-	messages = pump(b, count);
+	messages = b->o.gap ? bench_paced(b, count) : pump(b, count);
 	end(b, messages);
 	wait_ends(b, b->o.events);
 	drain(b);
@@ -240,12 +251,15 @@ static void server(struct bench *b, struct bench_result *r, uint64_t warm, uint6
 	bench_serve(b);
 	if (warm)
 		messages = server_phase(b, warm);
+	b->arrived = 0;
 	bench_begin(r, b->o.idle);
 	if (warm)
 		end(b, messages);
 	messages = server_phase(b, count);
 	bench_end(r, b->o.idle);
 	r->messages = count * b->o.qps;
+	if (b->o.gap)
+		bench_delays(b, r);
 	end(b, messages);
 }
 

@@ -8,7 +8,8 @@
  * the modes "conn" and "mem" always have 16); -b: messages of a flow in both directions; -r: a
  * shared receive queue; -k: on-demand paging; -e: a flow sleeps instead of polling; -I, -i:
  * measure the idle time of the processors, as the kernel reports it or as iwt_idle counts it in a
- * file; -t, -n: duration in milliseconds (1000), or number of messages; -w: number of messages
+ * file; -g: a message of a flow every so many microseconds, and the server prints quantiles of the
+ * messages' delays (pace.c; only with -n, Writes and one queue pair); -t, -n: duration in milliseconds (1000), or number of messages; -w: number of messages
  * before the measurement. The default of PORT is 18600.
  */
 #include <getopt.h>
@@ -32,7 +33,7 @@ static void usage(void)
 	fputs("usage: iwt_bench -s|-c -a ADDRESS [-p PORT] [-m flow|lat|conn|mem|still]\n"
 	      "	[-o write|read|send|atomic] [-S OCTETS] [-q QPS] [-d DEPTH] [-b] [-r] [-k] [-e]\n"
 	      "	[-I | -i FILE OF iwt_idle]\n"
-	      "	[-t MILLISECONDS | -n MESSAGES] [-w MESSAGES TO WARM UP]\n"
+	      "	[-t MILLISECONDS | -n MESSAGES] [-w MESSAGES TO WARM UP] [-g MICROSECONDS]\n"
 	      "Server and client are to have the same options but -s, -c, -I, -i. With -I or -i, and -n,\n"
 	      "the server of a flow reports as well.\n", stderr);
 	exit(2);
@@ -58,6 +59,7 @@ static void numbers(struct bench_opts *o, int c)
 	case 't': o->ms = n; break;
 	case 'n': o->count = n; break;
 	case 'w': o->warm = n; break;
+	case 'g': o->gap = n; break;
 	default: usage();
 	}
 }
@@ -69,7 +71,7 @@ static void options(struct bench_opts *o, int argc, char **argv)
 	bool client = false;
 	int c;
 
-	while ((c = getopt(argc, argv, "sca:p:m:o:S:q:d:brkeIi:t:n:w:")) != -1) {
+	while ((c = getopt(argc, argv, "sca:p:m:o:S:q:d:brkeIi:t:n:w:g:")) != -1) {
 		switch (c) {
 		case 's': o->server = true; break;
 		case 'c': client = true; break;
@@ -90,6 +92,9 @@ static void options(struct bench_opts *o, int argc, char **argv)
 	if (o->server == client || !o->addr || !o->qps || o->size < 2 || o->size > 1u << 30 ||
 	    (o->op == BENCH_ATOMIC && (o->mode != BENCH_LAT || o->size != 8)))
 		usage();
+	if (o->gap && (o->mode != BENCH_FLOW || o->op != BENCH_WRITE || o->qps != 1 || o->bidir ||
+		       !o->count || o->count > BENCH_SAMPLES))
+		usage();
 	/*
 	 * by default, all queue pairs together have enough requests for any path, but no more
 	 * than about a thousand, or 4 for each queue pair
@@ -109,6 +114,8 @@ int main(int argc, char **argv)
 	options(&b.o, argc, argv);
 	setrlimit(RLIMIT_NOFILE, &files);
 	b.conn = calloc(b.o.qps, sizeof(*b.conn));
+	if (b.o.gap && b.o.server)
+		b.arrival = bench_samples();
 	b.ec = rdma_create_event_channel();
 	if (!b.conn || !b.ec)
 		bench_die("rdma_create_event_channel");
@@ -122,7 +129,7 @@ int main(int argc, char **argv)
 	case BENCH_MEM: bench_mem(&b, &r); break;
 	case BENCH_STILL: bench_still(&b, &r); break;
 	}
-	if (!b.o.server || (b.o.idle && r.messages))
+	if (!b.o.server || ((b.o.idle || b.o.gap) && r.messages))
 		bench_print(&r);
 	return 0;
 }

@@ -97,11 +97,14 @@ void bench_data(struct bench *b, struct bench_conn *c, bool signal)
 	post(c, &wr, signal);
 }
 
-/* bench_tell - posts a Send of @len bytes: 0 bytes for an end, 1 byte for a credit */
+/*
+ * bench_tell - posts a Send of @len bytes: 0 bytes for an end, 1 byte for a credit, 8 bytes behind
+ * a Write of a flow with a gap
+ */
 void bench_tell(struct bench *b, struct bench_conn *c, uint32_t len)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)b->buf, .length = len, .lkey = b->mr->lkey };
-	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = len };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = !!len };
 
 	post(c, &wr, true);
 }
@@ -119,19 +122,31 @@ void bench_put(struct bench *b, struct bench_conn *c, unsigned char value)
 	post(c, &wr, true);
 }
 
-/* bench_report - writes the number of this end's messages to offset 0 of the peer's memory */
-void bench_report(struct bench *b, struct bench_conn *c, uint64_t messages)
+/* Stores @word at offset @from of this end's memory, and writes it to offset @to of the peer's. */
+static void write_word(struct bench *b, struct bench_conn *c, unsigned int from, unsigned int to, uint64_t word)
 {
 	struct ibv_sge sge = {
-		.addr = (uintptr_t)b->buf + 16, .length = 8, .lkey = b->mr->lkey,
+		.addr = (uintptr_t)b->buf + from, .length = 8, .lkey = b->mr->lkey,
 	};
 	struct ibv_send_wr wr = {
 		.opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
-		.wr.rdma = { .remote_addr = c->raddr, .rkey = c->rkey },
+		.wr.rdma = { .remote_addr = c->raddr + to, .rkey = c->rkey },
 	};
 
-	memcpy(b->buf + 16, &messages, 8);
+	memcpy(b->buf + from, &word, 8);
 	post(c, &wr, false);
+}
+
+/* bench_report - tells the peer the number of this end's messages */
+void bench_report(struct bench *b, struct bench_conn *c, uint64_t messages)
+{
+	write_word(b, c, 16, 0, messages);
+}
+
+/* bench_due - tells the peer the time at which this end's first message is due */
+void bench_due(struct bench *b, struct bench_conn *c, uint64_t ns)
+{
+	write_word(b, c, 32, 24, ns);
 }
 
 /* bench_retire - subtracts the number in the wr_id of a send completion from "inflight" */

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Parts of iwt_bench and iwt_tcpref: clocks, addresses and the line with the result. */
 #include <err.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <time.h>
@@ -28,6 +30,16 @@ uint64_t bench_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* bench_sleep_until - sleeps until bench_now() is @ns, as exactly as the kernel can wake a process */
+void bench_sleep_until(uint64_t ns)
+{
+	struct timespec ts = { .tv_sec = ns / 1000000000u, .tv_nsec = ns % 1000000000u };
+
+	prctl(PR_SET_TIMERSLACK, 1);
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
 }
 
 static volatile uint64_t *idle_count;
@@ -126,8 +138,8 @@ static int order(const void *a, const void *b)
 }
 
 /*
- * bench_quantiles - computes p50_ns and p99_ns of @r. @sample: durations of the latest messages,
- * in units of @ns nanoseconds
+ * bench_quantiles - computes p50_ns, p99_ns and p999_ns of @r. @sample: durations of the latest
+ * messages, in units of @ns nanoseconds
  */
 void bench_quantiles(struct bench_result *r, uint64_t *sample, double ns)
 {
@@ -136,6 +148,7 @@ void bench_quantiles(struct bench_result *r, uint64_t *sample, double ns)
 	qsort(sample, n, sizeof(*sample), order);
 	r->p50_ns = sample[n / 2] * ns;
 	r->p99_ns = sample[n * 99 / 100] * ns;
+	r->p999_ns = sample[n * 999 / 1000] * ns;
 }
 
 /* bench_sum - adds up @worth(line) over the lines of a file */
@@ -208,8 +221,9 @@ uint64_t bench_kernel_memory(void)
 
 void bench_print(const struct bench_result *r)
 {
-	printf("messages=%llu octets=%llu ns=%llu idle_ns=%llu p50_ns=%llu p99_ns=%llu\n",
+	printf("messages=%llu octets=%llu ns=%llu idle_ns=%llu p50_ns=%llu p99_ns=%llu p999_ns=%llu\n",
 	       (unsigned long long)r->messages, (unsigned long long)r->octets,
 	       (unsigned long long)r->ns, (unsigned long long)r->idle_ns,
-	       (unsigned long long)r->p50_ns, (unsigned long long)r->p99_ns);
+	       (unsigned long long)r->p50_ns, (unsigned long long)r->p99_ns,
+	       (unsigned long long)r->p999_ns);
 }

@@ -20,11 +20,13 @@ struct bench_result {
 	uint64_t idle_ns;
 	uint64_t p50_ns;
 	uint64_t p99_ns;
+	uint64_t p999_ns;
 };
 
 extern volatile bool bench_stop;
 void bench_die(const char *what);
 uint64_t bench_now(void);
+void bench_sleep_until(uint64_t ns);
 uint64_t bench_idle(bool wanted);
 void bench_idle_from(const char *path);
 void bench_begin(struct bench_result *r, bool idle);

@@ -3,7 +3,7 @@
  * iwt_tcpref: measures TCP without RDMA, for comparison with iwt_bench on the same path.
  *
  *	iwt_tcpref -s|-c -a ADDRESS [-p PORT] [-D] [-l] [-m] [-I | -i FILE] [-q CONNECTIONS]
- *		[-S BYTES] [-t MS | -n MESSAGES] [-w WARMUP]
+ *		[-S BYTES] [-t MS | -n MESSAGES] [-w WARMUP] [-g US]
  *
  * Client (-c) and server (-s) are started with the same other options; defaults are in parentheses
  * here. The client writes messages of BYTES (65536) to CONNECTIONS connections (1), and the server
@@ -15,6 +15,8 @@
  * -m: opens idle connections, and measures how much memory of the kernel they use.
  * -I, -i: measure the idle time of the processors, too, as the kernel reports it (-I), or as
  * iwt_idle counts it in FILE (-i). A server with -I or -i, and without -l, also prints a result.
+ * -g, with -n: a message is due every US microseconds, and the server prints quantiles of the
+ * messages' delays: the time from the moment when a message is due until the server has read it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -36,7 +38,7 @@
 static struct {
 	const char *addr, *port;
 	bool server, discard, latency, idle, apart, memory;
-	unsigned int qps, ms;
+	unsigned int qps, ms, gap;
 	uint32_t size;
 	uint64_t count, warm;
 } o = { .port = "18601", .qps = 1, .ms = 1000, .size = 65536 };
@@ -163,6 +165,27 @@ static void serve_stream(const int *fds)
 		close(fds[k]);
 }
 
+/* Reads WARMUP + MESSAGES messages. Each begins with the time when it was due. */
+static void serve_paced(int fd)
+{
+	uint64_t *sample = bench_samples(), due = 0, begin = 0, n;
+
+	for (n = 0; n < o.warm + o.count && all(fd, recv, o.size); n++) {
+		memcpy(&due, buf, sizeof(due));
+		if (n >= o.warm)
+			sample[n - o.warm] = bench_now() - due;
+		if (n == o.warm)
+			begin = due;
+	}
+	seen.r.ns = bench_now() - begin;
+	seen.r.messages = o.count;
+	seen.r.octets = o.count * o.size;
+	bench_quantiles(&seen.r, sample, 1);
+	bench_print(&seen.r);
+	free(sample);
+	close(fd);
+}
+
 static void server(void)
 {
 	struct addrinfo *ai = bench_address(o.addr, o.port);
@@ -179,6 +202,10 @@ static void server(void)
 		fds[i] = accept(listener, NULL, NULL);
 		if (fds[i] < 0 || setsockopt(fds[i], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
 			bench_die("accept");
+	}
+	if (o.gap) {
+		serve_paced(fds[0]);
+		return;
 	}
 	if (!o.latency) {
 		serve_stream(fds);
@@ -251,6 +278,22 @@ static void client_stream(const int *fds, struct bench_result *r)
 	bench_end(r, o.idle);
 }
 
+static void client_paced(int fd, struct bench_result *r)
+{
+	uint64_t due = bench_now() + 1000000, n;
+
+	r->ns = due;
+	for (n = 0; n < o.warm + o.count; n++, due += o.gap * 1000ull) {
+		bench_sleep_until(due);
+		memcpy(buf, &due, sizeof(due));
+		all(fd, send_some, o.size);
+	}
+	shutdown(fd, SHUT_WR);
+	all(fd, recv, 1);
+	r->ns = bench_now() - r->ns;
+	r->messages = o.count;
+}
+
 static void client_latency(int fd, struct bench_result *r)
 {
 	uint64_t *sample = bench_samples(), start = bench_now(), last = start, t, n;
@@ -303,7 +346,9 @@ static void client(void)
 		return;
 	}
 	connect_some(ai, fds, o.qps);
-	if (o.latency)
+	if (o.gap)
+		client_paced(fds[0], &r);
+	else if (o.latency)
 		client_latency(fds[0], &r);
 	else
 		client_stream(fds, &r);
@@ -321,6 +366,7 @@ static void number(int c)
 	case 't': o.ms = n; break;
 	case 'n': o.count = n; break;
 	case 'w': o.warm = n; break;
+	case 'g': o.gap = n; break;
 	}
 }
 
@@ -330,7 +376,7 @@ int main(int argc, char **argv)
 	bool is_client = false;
 	int c;
 
-	while ((c = getopt(argc, argv, "sca:p:DlmIi:q:S:t:n:w:")) != -1) {
+	while ((c = getopt(argc, argv, "sca:p:DlmIi:q:S:t:n:w:g:")) != -1) {
 		switch (c) {
 		case 's': o.server = true; break;
 		case 'c': is_client = true; break;
@@ -345,9 +391,11 @@ int main(int argc, char **argv)
 		default: number(c);
 		}
 	}
-	if (o.server == is_client || !o.addr || !o.qps || !o.size) {
+	if (o.server == is_client || !o.addr || !o.qps || !o.size ||
+	    (o.gap && (!o.count || o.count > BENCH_SAMPLES || o.qps != 1 || o.size < 8))) {
 		fputs("usage: iwt_tcpref -s|-c -a ADDRESS [-p PORT] [-D] [-l] [-m] [-I | -i FILE OF iwt_idle]\n"
-		      "	[-q CONNECTIONS] [-S OCTETS] [-t MILLISECONDS | -n MESSAGES] [-w MESSAGES TO WARM UP]\n", stderr);
+		      "	[-q CONNECTIONS] [-S OCTETS] [-t MILLISECONDS | -n MESSAGES] [-w MESSAGES TO WARM UP]\n"
+		      "	[-g MICROSECONDS]\n", stderr);
 		return 2;
 	}
 	setrlimit(RLIMIT_NOFILE, &files);

@@ -202,22 +202,25 @@ static int cmd_post(void)
 	return rc ? ulp_err(rc, "ibv_post_send") : 0;
 }
 
+/* Return: the time in nanoseconds, as Python's time.monotonic_ns() returns it */
 static uint64_t now(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
 /*
- * poll [cq=] [n=] [ms=]: wc=ID:STATUS:OPCODE:LENGTH:FLAGS:IMM-OR-STAG:QPN,...
- * Polls until there have been n completions, or until ms milliseconds have passed.
+ * poll [cq=] [n=] [ms=] [nap=]: wc=ID:STATUS:OPCODE:LENGTH:FLAGS:IMM-OR-STAG:QPN,... at=
+ * Polls until there have been n completions, or until ms milliseconds have passed. Between two polls
+ * the process sleeps for nap microseconds, or does not sleep if nap is 0. at: the time of the last
+ * poll in nanoseconds.
  */
 static int cmd_poll(void)
 {
-	uint64_t n = ulp_num("n", 1), end = now() + ulp_num("ms", 10000);
-	struct timespec nap = { 0, 500000 };
+	uint64_t n = ulp_num("n", 1), end = now() + ulp_num("ms", 10000) * 1000000, at = 0;
+	struct timespec nap = { 0, ulp_num("nap", 500) * 1000 };
 	struct ibv_cq *cq = ulp_cq(ulp_num("cq", 0));
 	struct ibv_wc wc;
 	int got;
@@ -227,6 +230,7 @@ static int cmd_poll(void)
 	ulp_put(" wc=");
 	while (n) {
 		got = ibv_poll_cq(cq, 1, &wc);
+		at = now();
 		if (got < 0)
 			return ulp_err(EIO, "ibv_poll_cq");
 		if (got) {
@@ -239,8 +243,10 @@ static int cmd_poll(void)
 		}
 		if (now() >= end)
 			break;
-		nanosleep(&nap, NULL);
+		if (nap.tv_nsec)
+			nanosleep(&nap, NULL);
 	}
+	ulp_put(" at=%llu", (unsigned long long)at);
 	return 0;
 }
 
