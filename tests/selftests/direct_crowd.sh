@@ -25,10 +25,10 @@ waits() { grep -q "the queue pairs try to connect" "$1"; }
 
 two_links
 check "two more links" second_links
-start "$IWT_BIN/iwt_direct" -n $CROWD "$DEV_A" 1 "$DEV_B" 1 crowd >"$TMP/crowd" 2>&1
+start "$IWT_BIN/iwt_direct" -n $CROWD "$DEV_A@$NS_A" 1 "$DEV_B@$NS_B" 1 crowd >"$TMP/crowd" 2>&1
 check "$CROWD queue pairs wait for peers that do not come" busywait $((IWT_TIME * 2)) waits "$TMP/crowd"
 check "each of them has made its first attempts" busywait $((IWT_TIME * 2)) all_try "$DEV_A" $((7 * CROWD))
-start "$IWT_BIN/iwt_direct" -n 1 "$DEV_C" 1 "$DEV_D" 1 crowd >"$TMP/one" 2>&1
+start "$IWT_BIN/iwt_direct" -n 1 "$DEV_C@$NS_A" 1 "$DEV_D@$NS_B" 1 crowd >"$TMP/one" 2>&1
 check "one queue pair on another link waits" busywait "$IWT_TIME" waits "$TMP/one"
 # After ten seconds a queue pair tries once per second. If each of the CROWD queue pairs did this,
 # they would make CROWD attempts per second. The driver limits these attempts to 1000 per second.
@@ -38,10 +38,10 @@ check "the single queue pair goes on" busywait "$IWT_TIME" all_try "$DEV_C" $((o
 many=$(($(tries "$DEV_A") - many)) one=$(($(tries "$DEV_C") - one))
 echo "# $many attempts of $CROWD queue pairs, and $one attempts of the single one"
 check "the attempts of many queue pairs are limited" [ $many -lt $((one * CROWD / 2)) ]
-tap "beside them" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "$DEV_C" 1 "$DEV_D" 1 basics
-tap "beside them, on the same link" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "$DEV_A" 1 "$DEV_B" 1 basics
+tap "beside them" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "$DEV_C@$NS_A" 1 "$DEV_D@$NS_B" 1 basics
+tap "beside them, on the same link" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "$DEV_A@$NS_A" 1 "$DEV_B@$NS_B" 1 basics
 stop "${STARTED[@]}"
 check_no_objects 20 "$DEV_A" "afterwards"
 check_no_objects 20 "$DEV_B" "afterwards"
-tap "afterwards" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "$DEV_A" 1 "$DEV_B" 1 basics
+tap "afterwards" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "$DEV_A@$NS_A" 1 "$DEV_B@$NS_B" 1 basics
 ktap_finish

@@ -14,7 +14,7 @@ said() { grep -q "^ok .* - $1" "$TMP/program"; }
 tries() { [ "$(counter "$DEV_A" direct_try)" -gt 20 ]; }
 # runs GROUP: starts the GROUP of iwt_direct, and waits until its queue pairs connect or wait
 runs() {
-	start "$IWT_BIN/iwt_direct" -n 100000 "$DEV_A" 1 "$DEV_B" 1 "$1" >"$TMP/program" 2>&1
+	start "$IWT_BIN/iwt_direct" -n 100000 "$DEV_A@$NS_A" 1 "$DEV_B@$NS_B" 1 "$1" >"$TMP/program" 2>&1
 	case $1 in
 	alone) busywait "$IWT_TIME" said "the queue pairs try to connect" && busywait "$IWT_TIME" tries ;;
 	stay) busywait "$IWT_TIME" said "the streams wait" ;;

@@ -40,7 +40,7 @@ between() {
 	busywait 20 find_gid "$DEV_B" "$3" || { not_ok "$1: the GID of $3"; return; }
 	gid_b=$GID
 	tap "$1, $4" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "${@:5}" \
-		${IWT_SEED:+-s "$IWT_SEED"} "$DEV_A" "$gid_a" "$DEV_B" "$gid_b" "$4"
+		${IWT_SEED:+-s "$IWT_SEED"} "$DEV_A@$NS_A" "$gid_a" "$DEV_B@$NS_B" "$gid_b" "$4"
 }
 # over PATH ADDRESS_A ADDRESS_B: runs the tests of a path, unless the test is quick
 # always_over PATH ADDRESS_A ADDRESS_B: runs the tests of a path

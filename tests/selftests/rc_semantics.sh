@@ -14,7 +14,7 @@ two_links
 # of the test's command line, and LABEL describes COMMAND
 group() {
 	tap "$1${2:+, $2}" iwt_patient $((IWT_TIME * 2)) "${@:3}" "$IWT_BIN/iwt_direct" \
-		${IWT_SEED:+-s "$IWT_SEED"} "$DEV_A" 1 "$DEV_B" 1 "$1"
+		${IWT_SEED:+-s "$IWT_SEED"} "$DEV_A@$NS_A" 1 "$DEV_B@$NS_B" 1 "$1"
 }
 before=$(counter $DEV_A tx_confirm)
 group confirm
@@ -37,7 +37,7 @@ group wait "older provider" env LD_PRELOAD="$IWT_BIN/skew.so" IWT_SKEW=features 
 
 # a process dies while streams wait
 stays() { grep -q "the streams wait" "$TMP/stay"; }
-start "$IWT_BIN/iwt_direct" "$DEV_A" 1 "$DEV_B" 1 stay >"$TMP/stay" 2>&1
+start "$IWT_BIN/iwt_direct" "$DEV_A@$NS_A" 1 "$DEV_B@$NS_B" 1 stay >"$TMP/stay" 2>&1
 check "streams wait" busywait "$IWT_TIME" stays
 kill -KILL "$PID"
 check_no_objects 20 "$DEV_A" "after a kill"

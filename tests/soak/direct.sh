@@ -125,8 +125,8 @@ direct_group() {
 	gid_index "$DEV_B" "$1"
 	# the options come first, and the name of the group last
 	case ${GROUP[0]} in
-	-n) GROUP=(-n "${GROUP[1]}" -s "$PICK" "$DEV_A" "$from" "$DEV_B" "$GID" "${GROUP[2]}") ;;
-	*) GROUP=(-s "$PICK" "$DEV_A" "$from" "$DEV_B" "$GID" "${GROUP[0]}") ;;
+	-n) GROUP=(-n "${GROUP[1]}" -s "$PICK" "$DEV_A@$NS_A" "$from" "$DEV_B@$NS_B" "$GID" "${GROUP[2]}") ;;
+	*) GROUP=(-s "$PICK" "$DEV_A@$NS_A" "$from" "$DEV_B@$NS_B" "$GID" "${GROUP[0]}") ;;
 	esac
 }
 

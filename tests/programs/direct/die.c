@@ -109,7 +109,7 @@ static void live(int fd, enum step last, uint32_t us)
 	struct stub peer;
 	struct end x;
 
-	side_open(&mine, a.name, a.gid_index);
+	side_open(&mine, a.name, a.net, a.gid_index);
 	end_make(&x, &mine);
 	name = (struct name) { x.qp->qp_num, x.psn };
 	if (write(fd, &name, sizeof(name)) != sizeof(name) ||

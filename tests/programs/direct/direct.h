@@ -18,9 +18,14 @@
 #define DEPTH		32
 #define BUFFER		4096
 
-/* A link of the test, with memory that all queue pairs of the link use. */
+/*
+ * A link of the test, with memory that all queue pairs of the link use. @net: descriptor of the
+ * network namespace in which the program must change queue pairs of the link to RTR; -1: the
+ * namespace of the program.
+ */
 struct side {
 	const char *name;
+	int net;
 	int gid_index;
 	union ibv_gid gid;
 	struct ibv_context *verbs;
@@ -58,7 +63,9 @@ extern const struct how usual;
 extern struct side a, b;
 
 /* end.c */
-void side_open(struct side *s, const char *name, int gid_index);
+/* Return: a descriptor of a network namespace. */
+int net_open(const char *path);
+void side_open(struct side *s, const char *name, int net, int gid_index);
 void side_close(struct side *s);
 void end_make(struct end *e, struct side *s);
 /* As end_make(), with the shared receive queue @srq, or without one if @srq is NULL. */

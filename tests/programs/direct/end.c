@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The ends of connections: making, changing and using their queue pairs. */
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,37 @@ const struct how usual = {
 };
 
 struct side a, b;
+
+int net_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		die(path);
+	return fd;
+}
+
+/* The calling thread enters the namespace of the side, and returns a descriptor of its own. */
+static int enter(const struct side *s)
+{
+	int here;
+
+	if (s->net < 0)
+		return -1;
+	here = net_open("/proc/thread-self/ns/net");
+	if (setns(s->net, CLONE_NEWNET))
+		die("setns");
+	return here;
+}
+
+static void come_back(int here)
+{
+	if (here < 0)
+		return;
+	if (setns(here, CLONE_NEWNET))
+		die("setns");
+	close(here);
+}
 
 static struct ibv_context *open_device(const char *name)
 {
@@ -33,12 +66,13 @@ static struct ibv_context *open_device(const char *name)
 	return verbs;
 }
 
-void side_open(struct side *s, const char *name, int gid_index)
+void side_open(struct side *s, const char *name, int net, int gid_index)
 {
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 			   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 
 	s->name = name;
+	s->net = net;
 	s->gid_index = gid_index;
 	s->verbs = open_device(name);
 	if (ibv_query_gid(s->verbs, 1, gid_index, &s->gid))
@@ -145,12 +179,16 @@ int to_rtr(struct end *e, const struct end *peer, const struct how *how)
 				 .hop_limit = 64 },
 		},
 	};
+	int here, err;
 
 	if (how->wrong_gid)
 		attr.ah_attr.grh.dgid.raw[15] ^= 0x40;
-	return ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-			     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-			     IBV_QP_MIN_RNR_TIMER);
+	here = enter(e->side);
+	err = ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+			    IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+			    IBV_QP_MIN_RNR_TIMER);
+	come_back(here);
+	return err;
 }
 
 int to_rts(struct end *e, const struct how *how)

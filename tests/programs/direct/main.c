@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * iwt_direct [-n NUMBER] [-s SEED] LINK GID LINK GID GROUP...: runs groups of tests between two
- * links. GID is the index of a GID of the link before it. GROUP is basics, attributes, refusals,
+ * links. LINK is a name, or NAME@NAMESPACE for a link in another network namespace than that of the
+ * program. GID is the index of a GID of the link before it. GROUP is basics, attributes, refusals,
  * late, wrong, leave, reset, named, receives, rings, limits, errors, confirm, wait, die, many (NUMBER
  * connections) or churn (NUMBER changes by each thread). The groups stay, alone and
  * crowd (NUMBER queue pairs on each link that never find their peer) wait until the process is
  * killed. SEED repeats a run. Results in TAP.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,6 +53,20 @@ static void run(const char *group, uint32_t n)
 	}
 }
 
+/* @link: NAME or NAME@NAMESPACE */
+static void open_link(struct side *s, char *link, int gid_index)
+{
+	char *net = strchr(link, '@'), path[80];
+	int fd = -1;
+
+	if (net) {
+		*net++ = '\0';
+		snprintf(path, sizeof(path), "/run/netns/%s", net);
+		fd = net_open(path);
+	}
+	side_open(s, link, fd, gid_index);
+}
+
 int main(int argc, char **argv)
 {
 	const char *seed = NULL;
@@ -67,8 +83,8 @@ int main(int argc, char **argv)
 	if (argc - optind < 5 || !n)
 		return 2;
 	random_begin(seed);
-	side_open(&a, argv[optind], atoi(argv[optind + 1]));
-	side_open(&b, argv[optind + 2], atoi(argv[optind + 3]));
+	open_link(&a, argv[optind], atoi(argv[optind + 1]));
+	open_link(&b, argv[optind + 2], atoi(argv[optind + 3]));
 	for (optind += 4; optind < argc; optind++)
 		run(argv[optind], n);
 	side_close(&a);
