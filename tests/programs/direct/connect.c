@@ -185,6 +185,17 @@ void test_refusals(void)
 	other.side = &no_gid;
 	no_gid.gid_index = 0;
 	refused("GID 0, which is no IP address", &other, &y, &usual, EINVAL);
+	if (a.net >= 0) {
+		no_gid = a;
+		no_gid.net = -1;
+		refused("a process in another network namespace than its link", &other, &y, &usual,
+			EADDRNOTAVAIL);
+		other = y;
+		other.side = &no_gid;
+		no_gid = b;
+		no_gid.net = -1;
+		refused("such a process, at the other end", &other, &x, &usual, EADDRNOTAVAIL);
+	}
 	no_gid = b;
 	other = y;
 	other.side = &no_gid;

@@ -36,6 +36,8 @@
 
 #include <linux/delay.h>
 #include <linux/in.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
@@ -183,6 +185,17 @@ static struct ib_qp_attr known_attrs(const struct ib_qp_attr *attr, int mask)
 }
 
 /*
+ * Does the calling process belong to the namespace of the link? The sockets of a direct
+ * connection belong to this namespace. As long as namespaces share RDMA devices, a process may
+ * open a link of another namespace. Through these sockets the process could reach hosts that its
+ * own namespace can't reach.
+ */
+static bool caller_is_in_net(const struct iwt_dev *dev)
+{
+	return iwt_dev_in(dev, current->nsproxy->net_ns);
+}
+
+/*
  * Prepare a direct connection. A responder listens afterwards, but accepts no Request before
  * set_direct(). Return: the direct connection, with the reference that the queue pair will hold;
  * or an ERR_PTR().
@@ -199,6 +212,8 @@ static struct iwt_direct_qp *make_direct(struct iwt_qp *qp, const struct ib_qp_a
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!attrs_ok(attr, mask))
 		return ERR_PTR(-EINVAL);
+	if (!caller_is_in_net(qp->stream.dev))
+		return ERR_PTR(-EADDRNOTAVAIL);
 	d = kzalloc_obj(*d, GFP_KERNEL_ACCOUNT);
 	if (!d)
 		return ERR_PTR(-ENOMEM);
@@ -411,10 +426,10 @@ static int modify_direct(struct iwt_qp *qp, const struct ib_qp_attr *attr, int m
  * that differs from that of the change to RTR, or for IWT_DIRECT_ATTRS without a direct
  * connection or without a change of state; -EINVAL for a change that is not allowed, for
  * attributes that do not belong to the change, or for GIDs that are not IP addresses;
- * -EADDRNOTAVAIL if the link does not have the address of the local GID any more; -EADDRINUSE if
- * another program uses the link's direct_port; -EBUSY if a reset waited too long for TCP to
- * release memory, or for a change to RTR if rdma_cm or a delayed startup uses the queue pair; or
- * another -errno.
+ * -EADDRNOTAVAIL if the link is in another namespace than the caller, or does not have the
+ * address of the local GID any more; -EADDRINUSE if another program uses the link's direct_port;
+ * -EBUSY if a reset waited too long for TCP to release memory, or for a change to RTR if rdma_cm
+ * or a delayed startup uses the queue pair; or another -errno.
  */
 int iwt_direct_modify(struct iwt_qp *qp, const struct ib_qp_attr *attr, int mask,
 		      struct iwt_qp_change *c)
