@@ -4,6 +4,7 @@
 
 #include <linux/unaligned.h>
 
+#include "fpdu.h"
 #include "mpa.h"
 #include "unit.h"
 
@@ -316,6 +317,28 @@ static void test_mulpdu(void)
 	tap_end();
 }
 
+/* The FPDU of the longest ULPDU fits, and the FPDU of any longer ULPDU does not. */
+static void test_fit(void)
+{
+	u32 pos, room, n;
+
+	tap_begin("mpa: the ULPDU that fits in a part of a stream with markers");
+	for (pos = 0; pos < 1024; pos += 4) {
+		for (room = 0; room < 2100; room++) {
+			tap_about("position %u, room %u", pos, room);
+			n = iwt_fpdu_fit(room, pos);
+			if (!n) {
+				CHECK(iwt_fpdu_size(1, pos, true) > room);
+				continue;
+			}
+			CHECK_EQ((n + 2) % 4, 0);
+			CHECK(iwt_fpdu_size(n, pos, true) <= room);
+			CHECK(iwt_fpdu_size(n + 1, pos, true) > room);
+		}
+	}
+	tap_end();
+}
+
 void test_mpa_frame(void)
 {
 	test_vectors();
@@ -327,4 +350,5 @@ void test_mpa_frame(void)
 	test_build_limits();
 	test_rebuild();
 	test_mulpdu();
+	test_fit();
 }

@@ -63,6 +63,32 @@ static void end_segment(struct iwt_tx *tx)
 }
 
 /*
+ * As mulpdu_now(), with markers. An FPDU of the length iwt_mulpdu() is a few bytes shorter than the
+ * segment if it contains fewer markers than iwt_mulpdu() allows for. TCP can pass many segments
+ * at once only if they are full. So if the message does not end in such a segment, two FPDUs
+ * share the segment, and fill it.
+ */
+static noinline u32 mulpdu_marked(struct iwt_tx *tx, u32 mss)
+{
+	u32 most = iwt_mulpdu(mss, true), now, span;
+
+	if (tx->room) {
+		now = clamp(iwt_fpdu_fit(tx->room, tx->stream_pos), IWT_MULPDU_MIN, most);
+		span = iwt_fpdu_span(tx->stream_pos, iwt_txseg_size(&tx->msg, now), true);
+		if (span <= tx->room)
+			return now;
+		end_segment(tx);
+	}
+	tx->room = mss;
+	now = iwt_fpdu_fit(mss / 2, tx->stream_pos);
+	span = iwt_fpdu_span(tx->stream_pos, iwt_txseg_size(&tx->msg, most), true);
+	if (tx->large || now < IWT_MULPDU_MIN || span == round_down(mss, 4) ||
+	    iwt_txseg_is_last(&tx->msg, most))
+		return most;
+	return now;
+}
+
+/*
  * Return: maximum length of the next ULPDU, in bytes. The ULPDU either fits in the rest of the
  * segment under construction, or begins a new segment. So each segment begins with an FPDU and
  * contains only whole FPDUs (RFC 5044 4.5, 5.1). If the rest of the segment is smaller than the
@@ -70,17 +96,18 @@ static void end_segment(struct iwt_tx *tx)
  */
 static u32 mulpdu_now(struct iwt_tx *tx, u32 mss)
 {
-	u32 now, size;
+	u32 now;
 
+	if (tx->markers)
+		return mulpdu_marked(tx, mss);
 	if (tx->room) {
-		now = iwt_mulpdu(tx->room, tx->markers);
-		size = iwt_txseg_size(&tx->msg, now);
-		if (iwt_fpdu_span(tx->stream_pos, size, tx->markers) <= tx->room)
+		now = iwt_mulpdu(tx->room, false);
+		if (iwt_txseg_size(&tx->msg, now) <= tx->room)
 			return now;
 		end_segment(tx);
 	}
 	tx->room = mss;
-	return iwt_mulpdu(mss, tx->markers);
+	return iwt_mulpdu(mss, false);
 }
 
 /* Write the trailer: the pad, and then the CRC of all bytes before the CRC field, or 0. */

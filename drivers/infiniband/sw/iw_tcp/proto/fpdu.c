@@ -20,6 +20,8 @@
 /* Maximum number of octets in front of the payload. */
 #define FPDU_HEAD_MAX		(IWT_FPDU_LEN_LEN + IWT_MAX_ULPDU_HDR)
 #define IWT_MARKER_PTR		2	/* offset of FPDUPTR in a marker */
+/* Number of octets of an FPDU besides the ULPDU, the pad and markers. */
+#define FPDU_OVERHEAD		(IWT_FPDU_LEN_LEN + IWT_FPDU_CRC_LEN)
 
 /* A copy of the caller's cursor: the parser moves only the copy. */
 union cursor_clone {
@@ -69,6 +71,24 @@ u32 iwt_fpdu_size(u16 ulpdu_len, u32 pos, bool markers)
 	u32 n = round_up(IWT_FPDU_LEN_LEN + (u32)ulpdu_len, 4);
 
 	return iwt_fpdu_span(pos, n + IWT_FPDU_CRC_LEN, markers);
+}
+
+/**
+ * iwt_fpdu_fit() - length of the longest ULPDU whose FPDU fits in a part of a marked stream
+ * @room: number of octets of this part
+ * @pos: stream position where the FPDU, or the marker in front of it, begins: a multiple of 4
+ *
+ * Unlike iwt_mulpdu(), this function counts exactly the markers that the FPDU will contain.
+ *
+ * Return: number of octets, without a pad; 0 if no FPDU fits.
+ */
+u32 iwt_fpdu_fit(u32 room, u32 pos)
+{
+	u32 before = iwt_fpdu_to_marker(pos), n = round_down(room, 4);
+
+	if (n > before)
+		n -= IWT_MARKER_LEN * DIV_ROUND_UP(n - before, IWT_MARKER_SPACING);
+	return max_t(u32, n, FPDU_OVERHEAD) - FPDU_OVERHEAD;
 }
 
 /* Return: number of octets of the DDP and RDMAP headers, which the parser copies. */

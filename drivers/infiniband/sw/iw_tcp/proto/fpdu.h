@@ -64,6 +64,7 @@ const u8 *iwt_fpdu_any_piece(struct iwt_fpdu *f, struct iwt_cursor *at,
 			     u32 max, u32 *len);
 u32 iwt_fpdu_rest(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rules);
 u32 iwt_fpdu_span(u32 pos, u32 n, bool markers);
+u32 iwt_fpdu_fit(u32 room, u32 pos);
 u32 iwt_fpdu_size(u16 ulpdu_len, u32 pos, bool markers);
 /* Does every marker of a contiguous FPDU point to its ULPDU_Length? */
 bool iwt_fpdu_markers_hold(const u8 *p, u32 size, u32 pos);

@@ -166,6 +166,16 @@ u32 iwt_txseg_size(const struct iwt_txseg *m, u32 mulpdu)
 }
 
 /**
+ * iwt_txseg_is_last() - is the next FPDU the last one of the message?
+ * @m: the message, not done yet
+ * @mulpdu: as for iwt_txseg_next()
+ */
+bool iwt_txseg_is_last(const struct iwt_txseg *m, u32 mulpdu)
+{
+	return txseg_payload(m, mulpdu) == m->left;
+}
+
+/**
  * iwt_txseg_rdmac() - change a message into a message for an RDMAC peer (RFC 5044 C.1)
  * @m: message that one of the functions above has begun
  *

@@ -38,6 +38,7 @@ void iwt_txseg_atomic_req(struct iwt_txseg *m, u32 msn,
 void iwt_txseg_atomic_resp(struct iwt_txseg *m, u32 msn, u32 id, u64 value);
 void iwt_txseg_term(struct iwt_txseg *m, const u8 *ulpdu, u32 len);
 u32 iwt_txseg_size(const struct iwt_txseg *m, u32 mulpdu);
+bool iwt_txseg_is_last(const struct iwt_txseg *m, u32 mulpdu);
 void iwt_txseg_rdmac(struct iwt_txseg *m);
 void iwt_txseg_next(struct iwt_txseg *m, u32 mulpdu, struct iwt_txplan *p);
 void iwt_txseg_undo(struct iwt_txseg *m, const struct iwt_txplan *p);
