@@ -37,10 +37,6 @@ s/\bcompat_sock_custom_sockopt(s->sock);/set_bit(SOCK_CUSTOM_SOCKOPT, \&s->sock-
 	d
 }
 /^\tcase NETDEV_CHANGEADDR:$/,/^\t\tbreak;$/d
-/^static void update_gid(/,/^}$/{
-	/^}$/N
-	d
-}
 /^\tif (compat_cm_by_netdev)$/{
 	N
 	s/.*\n\t\t/\t/

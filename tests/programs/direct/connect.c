@@ -167,6 +167,10 @@ static void refused_changes(struct end *x, const struct end *y)
 		      change(x, IBV_QPS_RESET, IBV_QP_CUR_STATE, attr), EINVAL);
 	check_refused("a reset with an attribute of SQD",
 		      change(x, IBV_QPS_RESET, IBV_QP_EN_SQD_ASYNC_NOTIFY, attr), EINVAL);
+	check_refused("a reset with an attribute of RTS",
+		      change(x, IBV_QPS_RESET, IBV_QP_TIMEOUT, attr), EINVAL);
+	check_refused("the state ERR with an attribute of RTR",
+		      change(x, IBV_QPS_ERR, IBV_QP_DEST_QPN, attr), EINVAL);
 	report(state_of(x) == IBV_QPS_RTS, "after refused changes the state is RTS");
 }
 

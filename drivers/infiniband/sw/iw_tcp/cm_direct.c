@@ -388,6 +388,8 @@ static int modify_direct(struct iwt_qp *qp, const struct ib_qp_attr *attr, int m
 		return mask & IWT_DIRECT_ATTRS ? -EOPNOTSUPP : iwt_qp_modify(qp, c);
 	if (!state)
 		return mask & IWT_DIRECT_ATTRS ? -EOPNOTSUPP : iwt_qp_modify(qp, c);
+	if (c->to != IB_QPS_RTS && mask & IWT_DIRECT_ATTRS)
+		return -EINVAL;
 	switch (c->to) {
 	case IB_QPS_RTS:
 		return to_rts(d, qp, attr, mask, c);
@@ -418,8 +420,7 @@ static int modify_direct(struct iwt_qp *qp, const struct ib_qp_attr *attr, int m
  * Process context; may sleep, but not for a peer. If this function returns an error, the state
  * has not changed, with one exception: after -EBUSY of a reset, the state is ERROR. But a change
  * to RTR that failed may have set iwt_qp.only_direct: then rdma_cm and delayed startup can't
- * connect the queue pair any more. For a queue pair that connects directly, a change to ERR or
- * RESET ignores IWT_DIRECT_ATTRS.
+ * connect the queue pair any more.
  *
  * Return: 0; -EOPNOTSUPP if the link or the queue pair can have no direct connection, if both
  * ends are the same queue pair, for a change of a direct connection to SQD, for a min_rnr_timer
