@@ -87,6 +87,25 @@ same_as_target() {
 reset() { cook here reset && busywait 60 live; }
 lost() { lost_for "$1" && busywait 90 live; }
 
+# ahead on|off: changes the setting "ahead" of the link
+ahead() {
+	local link=/sys/kernel/config/iw_tcp/iwt_eth0
+	mkdir -p $link && echo "$1" >$link/ahead && rmdir $link
+}
+# over_gaps COMMAND...: runs COMMAND while packets are lost, so that TCP's stream has gaps
+over_gaps() {
+	local rc
+	tc qdisc add dev lo root netem delay 200us loss 0.5% || return
+	"$@"
+	rc=$?
+	tc qdisc del dev lo root && return $rc
+}
+# placed_ahead: were data placed ahead, and recognized when the gap closed?
+placed_ahead() {
+	echo "$(counter iwt_eth0 rx_ahead) FPDUs placed ahead, $(counter iwt_eth0 rx_ahead_kept) not placed again"
+	[ "$(counter iwt_eth0 rx_ahead_kept)" -gt 0 ]
+}
+
 # speed SED-SCRIPT: measures the speed with the page's commands for target and host, changed by
 # SED-SCRIPT: for TCP it replaces "rdma" by "tcp", for RDMA it changes nothing
 speed() {
@@ -124,6 +143,17 @@ check "many namespaces" many_spaces
 check "each namespace has its own content" spaces_differ
 check "disconnect" disconnect
 check "one namespace again" fewer_spaces
+
+# the memory of both ends is registered by work requests: data behind a gap are placed ahead
+check "placing ahead: the setting" ahead on
+check "placing ahead: connect" connect
+check "placing ahead: random writes of 60 KB while packets are lost, verified" over_gaps \
+	compared $((4 * MB)) fio_verify $DISK randwrite 60k $((4 * MB))
+check "placing ahead: a load while packets are lost" beside_load $DISK over_gaps load_goes_on
+check "placing ahead: host and target see the same data" same_as_target
+check "placing ahead: data were placed ahead" placed_ahead
+check "placing ahead: disconnect" disconnect
+check "placing ahead: the setting" ahead off
 
 follow "the target takes data with commands" here inline
 check "a command may contain 16 KB of data" in_commands
