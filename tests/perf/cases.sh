@@ -74,7 +74,7 @@ ahead_cases() {
 	echo insn-write-64k-1500-markers insn-write-64k-1500-ahead
 	# with BBR only two paths, to save time
 	for path in $(printf '%s-cubic ' $TAIL_PATHS) rare1-bbr rare10-bbr; do
-		for set in '' -crc -markers -ahead; do
+		for set in '' -markers -ahead; do
 			for quantile in p50 p99 p999; do echo "tail-$path-$quantile$set"; done
 		done
 	done
@@ -207,7 +207,7 @@ case_words() {
 	rest=("${w[@]:2}")
 	case_options "${rest[@]}" && case_contestants || return
 	[ -z "$C_DIRECT" ] || [ $C_KIND = perftest ] || return
-	[ "$C_MARKERS$C_AHEAD" = offoff ] || [ $C_KIND = insn ] || return
+	[ "$C_MARKERS$C_AHEAD" = offoff ] || [[ $C_KIND = @(flow|insn) ]] || return
 	# The name of a case "two" must contain sender or receiver, and may contain large and
 	# zerocopy. Other names must not contain these words.
 	if [ $C_KIND = two ]; then [ -n "$C_END" ]; else [ "$C_END$C_LARGE$C_ZEROCOPY" = offoff ]; fi

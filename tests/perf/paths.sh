@@ -75,11 +75,11 @@ late() {
 # time, although it loses segments.
 path_messages() {
 	case $C_PATH in
-	rare1 | late1) echo 4000 1000 ;;
-	often1) echo 2000 4000 ;;
+	rare1 | late1) echo 2000 1000 ;;
+	often1) echo 1000 4000 ;;
 	rare10) echo 1000 8000 ;;
-	often10) echo 400 24000 ;;
-	late10) echo 3000 2000 ;;
+	often10) echo 500 24000 ;;
+	late10) echo 1000 2000 ;;
 	esac
 }
 
