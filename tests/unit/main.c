@@ -69,6 +69,7 @@ int main(void)
 #endif
 	test_counter();
 	test_mw();
+	test_gid();
 	test_habit();
 	return tap_plan();
 }

@@ -50,6 +50,7 @@ void test_qpfsm(void);
 void test_cmfsm(void);
 void test_counter(void);
 void test_mw(void);
+void test_gid(void);
 void test_habit(void);
 
 #endif

@@ -39,21 +39,26 @@ static int gids_of_ip(void)
 }
 
 /*
- * A walk over the IP addresses of a net device. The first walk finds the entries whose addresses
- * still exist. The second walk adds the addresses that have no entry. A net device may have more
- * addresses than there are entries, so the walks do not copy the addresses.
+ * A walk over the IP addresses of a net device. iwt_gid_refresh() walks twice: the first walk
+ * finds the entries whose addresses still exist, and the second walk adds addresses that have no
+ * entry. A net device may have more addresses than there are entries, so the walks do not copy
+ * the addresses.
  *
  * @t: the table, locked
- * @adds: this is the second walk
- * @kept: bits of the entries whose addresses the first walk has found
- * @changed: the second walk has added an entry
+ * @see: called for each address; returns true to end the walk
+ * @kept: bits of the entries whose addresses keep_addr() has found
+ * @changed: add_addr() has added an entry
+ * @sought: the address that seek_addr() compares
  */
 struct walk {
 	struct iwt_gid_table *t;
-	bool adds;
+	bool (*see)(struct walk *w, const union ib_gid *gid);
 	u32 kept;
 	bool changed;
+	union ib_gid sought;
 };
+
+static const union ib_gid no_gid;
 
 /* Return: index of the entry with this GID, or 0. */
 static int find_gid(const struct iwt_gid_table *t, const union ib_gid *gid)
@@ -67,79 +72,95 @@ static int find_gid(const struct iwt_gid_table *t, const union ib_gid *gid)
 	return 0;
 }
 
-/* Add a GID, unless the table is full. */
-static void add_gid(struct walk *w, const union ib_gid *gid)
+static bool keep_addr(struct walk *w, const union ib_gid *gid)
 	__must_hold(&w->t->lock)
 {
-	static const union ib_gid empty;
-	int at = find_gid(w->t, &empty);
+	int at = find_gid(w->t, gid);
 
-	if (!at)
-		return;
-	w->t->gid[at] = *gid;
-	w->changed = true;
-}
-
-static void see_addr(struct walk *w, const struct in6_addr *addr)
-	__must_hold(&w->t->lock)
-{
-	union ib_gid gid;
-	int at;
-
-	memcpy(&gid, addr, sizeof(gid));
-	at = find_gid(w->t, &gid);
 	if (at)
 		w->kept |= BIT(at);
-	else if (w->adds)
-		add_gid(w, &gid);
+	return false;
 }
 
-static void walk4(struct net_device *nd, struct walk *w)
+/* Add an entry for the address, if it has none. Return: true if the table is full. */
+static bool add_addr(struct walk *w, const union ib_gid *gid)
+	__must_hold(&w->t->lock)
+{
+	int at = find_gid(w->t, &no_gid);
+
+	if (!at)
+		return true;
+	if (find_gid(w->t, gid))
+		return false;
+	w->t->gid[at] = *gid;
+	w->changed = true;
+	return false;
+}
+
+static bool seek_addr(struct walk *w, const union ib_gid *gid)
+{
+	return !memcmp(gid, &w->sought, sizeof(*gid));
+}
+
+static bool walk4(struct net_device *nd, struct walk *w)
 	__must_hold(&w->t->lock)
 {
 	const struct in_device *in = __in_dev_get_rcu(nd);
 	const struct in_ifaddr *ifa;
-	struct in6_addr addr;
+	union ib_gid gid;
 
 	if (!in)
-		return;
+		return false;
 	in_dev_for_each_ifa_rcu(ifa, in) {
-		ipv6_addr_set_v4mapped(ifa->ifa_local, &addr);
-		see_addr(w, &addr);
+		gid = iwt_gid_of_ip4(ifa->ifa_local);
+		if (w->see(w, &gid))
+			return true;
 	}
+	return false;
 }
 
 /* Walk over the IPv6 addresses: the link-local addresses if @link_local, otherwise all others. */
-static void walk6(struct net_device *nd, struct walk *w, bool link_local)
+static bool walk6(struct net_device *nd, struct walk *w, bool link_local)
 	__must_hold(&w->t->lock)
 {
+	bool end = false;
 #if IS_ENABLED(CONFIG_IPV6)
 	struct inet6_dev *in6 = __in6_dev_get(nd);
 	const struct inet6_ifaddr *ifa;
+	union ib_gid gid;
 
 	if (!in6)
-		return;
+		return false;
 	read_lock_bh(&in6->lock);
 	list_for_each_entry(ifa, &in6->addr_list, if_list) {
 		bool is_local = ipv6_addr_type(&ifa->addr) & IPV6_ADDR_LINKLOCAL;
 
 		/* an address that is being removed may still be in the list */
-		if (is_local == link_local && ifa->state != INET6_IFADDR_STATE_DEAD &&
-		    !(ifa->flags & IFA_F_DADFAILED))
-			see_addr(w, &ifa->addr);
+		if (is_local != link_local || ifa->state == INET6_IFADDR_STATE_DEAD ||
+		    ifa->flags & IFA_F_DADFAILED)
+			continue;
+		gid = iwt_gid_of_ip6(&ifa->addr);
+		end = w->see(w, &gid);
+		if (end)
+			break;
 	}
 	read_unlock_bh(&in6->lock);
 #endif
+	return end;
 }
 
-static void walk(struct net_device *nd, struct walk *w)
+/* Return: true if @w->see has ended the walk. */
+static bool walk(struct net_device *nd, struct walk *w,
+		 bool (*see)(struct walk *w, const union ib_gid *gid))
 	__must_hold(&w->t->lock)
 {
+	bool end;
+
+	w->see = see;
 	rcu_read_lock();
-	walk4(nd, w);
-	walk6(nd, w, false);
-	walk6(nd, w, true);
+	end = walk4(nd, w) || walk6(nd, w, false) || walk6(nd, w, true);
 	rcu_read_unlock();
+	return end;
 }
 
 /* Remove the entries that the first walk has not found. Return: true if there were any. */
@@ -159,7 +180,7 @@ static bool remove_others(const struct walk *w)
 }
 
 /**
- * iwt_gid_refresh() - update the table after the addresses of the net device have changed
+ * iwt_gid_refresh() - update the table from all addresses of the net device
  * @dev: device
  *
  * Process context or softirq.
@@ -173,12 +194,45 @@ bool iwt_gid_refresh(struct iwt_dev *dev)
 
 	/* walk with the lock held, so that the last of several updates sees all changes */
 	spin_lock_bh(&w.t->lock);
-	walk(dev->netdev, &w);
+	walk(dev->netdev, &w, keep_addr);
 	changed = remove_others(&w);
-	w.adds = true;
-	walk(dev->netdev, &w);
+	walk(dev->netdev, &w, add_addr);
 	spin_unlock_bh(&w.t->lock);
 	return changed || w.changed;
+}
+
+/**
+ * iwt_gid_change() - update the table after an address was added or removed
+ * @dev: device
+ * @gid: the address
+ *
+ * A net device may have thousands of addresses, and the kernel removes them one by one with RTNL
+ * held. So this function must not compare all addresses with all entries. If the table is full,
+ * and the address has no entry, there is nothing to do. Otherwise this function looks for this
+ * one address. The address may exist twice, with two prefixes, or may have been added again: so
+ * the caller does not say whether the address was added or removed. Process context or softirq.
+ *
+ * Return: as iwt_gid_refresh().
+ */
+bool iwt_gid_change(struct iwt_dev *dev, const union ib_gid *gid)
+{
+	struct walk w = { .t = &dev->gids, .sought = *gid };
+	bool exists;
+	int at;
+
+	spin_lock_bh(&w.t->lock);
+	at = find_gid(w.t, gid);
+	if (at || find_gid(w.t, &no_gid)) {
+		exists = walk(dev->netdev, &w, seek_addr);
+		if (at && !exists) {
+			w.t->gid[at] = no_gid;
+			w.changed = true;
+		}
+		if (exists != !!at)
+			walk(dev->netdev, &w, add_addr);
+	}
+	spin_unlock_bh(&w.t->lock);
+	return w.changed;
 }
 
 /* Initialise the table of a new device, before it is registered. Process context. */

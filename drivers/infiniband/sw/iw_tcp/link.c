@@ -68,14 +68,14 @@ static void gid_changed(struct iwt_dev *dev)
 	ib_dispatch_event(&event);
 }
 
-/* The IP addresses of @netdev have changed. Any context. */
-static void addrs_changed(struct net_device *netdev)
+/* The IP address @gid of @netdev was added or removed. Any context. */
+static void addr_changed(struct net_device *netdev, const union ib_gid *gid)
 {
 	struct iwt_dev *dev = get_by_netdev(netdev);
 
 	if (!dev)
 		return;
-	if (iwt_gid_refresh(dev))
+	if (iwt_gid_change(dev, gid))
 		gid_changed(dev);
 	put_dev(dev);
 }
@@ -83,8 +83,9 @@ static void addrs_changed(struct net_device *netdev)
 static int addr4_event(struct notifier_block *nb, unsigned long event, void *info)
 {
 	const struct in_ifaddr *ifa = info;
+	const union ib_gid gid = iwt_gid_of_ip4(ifa->ifa_local);
 
-	addrs_changed(ifa->ifa_dev->dev);
+	addr_changed(ifa->ifa_dev->dev, &gid);
 	return NOTIFY_DONE;
 }
 
@@ -97,8 +98,9 @@ static struct notifier_block addr4_nb = {
 static int addr6_event(struct notifier_block *nb, unsigned long event, void *info)
 {
 	const struct inet6_ifaddr *ifa = info;
+	const union ib_gid gid = iwt_gid_of_ip6(&ifa->addr);
 
-	addrs_changed(ifa->idev->dev);
+	addr_changed(ifa->idev->dev, &gid);
 	return NOTIFY_DONE;
 }
 
