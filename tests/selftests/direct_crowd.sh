@@ -42,6 +42,20 @@ tap "beside them" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "$DEV_C@$N
 tap "beside them, on the same link" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "$DEV_A@$NS_A" 1 "$DEV_B@$NS_B" 1 basics
 stop "${STARTED[@]}"
 check_no_objects 20 "$DEV_A" "afterwards"
+# A reset must not make a queue pair begin again with short pauses, so that the pauses do not depend on
+# the number of queue pairs
+start in_a "$IWT_BIN/iwt_direct" -n $CROWD "$DEV_A" 1 "$DEV_B" 1 restless >"$TMP/restless" 2>&1
+check "$CROWD queue pairs are reset all the time" busywait $((IWT_TIME * 2)) waits "$TMP/restless"
+start "$IWT_BIN/iwt_direct" -n 1 "$DEV_C@$NS_A" 1 "$DEV_D@$NS_B" 1 crowd >"$TMP/one" 2>&1
+check "one queue pair on another link waits" busywait "$IWT_TIME" waits "$TMP/one"
+one=$(tries "$DEV_C")
+check "the single queue pair tries once per second" busywait "$IWT_TIME" all_try "$DEV_C" $((one + 55))
+many=$(tries "$DEV_A") one=$(tries "$DEV_C")
+check "the single queue pair goes on" busywait "$IWT_TIME" all_try "$DEV_C" $((one + 10))
+many=$(($(tries "$DEV_A") - many)) one=$(($(tries "$DEV_C") - one))
+echo "# $many attempts of $CROWD queue pairs that are reset, and $one attempts of the single one"
+check "resets do not make more attempts possible" [ $many -lt $((one * CROWD)) ]
+stop "${STARTED[@]}"
 check_no_objects 20 "$DEV_B" "afterwards"
 tap "afterwards" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "$DEV_A@$NS_A" 1 "$DEV_B@$NS_B" 1 basics
 ktap_finish

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Queue pairs that never find their peer. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "direct.h"
@@ -29,4 +30,29 @@ void test_alone(uint32_t pairs)
 	report(true, "the queue pairs try to connect");
 	fflush(stdout);
 	pause();
+}
+
+/*
+ * @n queue pairs of the first link try to connect to queue pairs that never wait for them. The
+ * process resets each of them again and again, and each of them begins again at once.
+ */
+void test_restless(uint32_t n)
+{
+	struct end *x = calloc(n, sizeof(*x)), y;
+	uint32_t i, rounds;
+
+	if (!x)
+		die("calloc");
+	end_make(&y, &b);
+	for (i = 0; i < n; i++)
+		end_make(&x[i], &a);
+	for (rounds = 0;; rounds++) {
+		for (i = 0; i < n; i++)
+			if (to_state(&x[i], IBV_QPS_RESET) || connect_end(&x[i], &y, &usual))
+				die("connect");
+		if (!rounds) {
+			report(true, "the queue pairs try to connect");
+			fflush(stdout);
+		}
+	}
 }

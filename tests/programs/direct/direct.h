@@ -130,6 +130,7 @@ void test_confirm(void);
 void test_wait(void);
 void test_stay(void);
 void test_alone(uint32_t pairs);
+void test_restless(uint32_t n);
 void test_die(void);
 void test_many(uint32_t n);
 void test_churn(uint32_t rounds);

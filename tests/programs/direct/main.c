@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * iwt_direct [-n NUMBER] [-s SEED] LINK GID LINK GID GROUP...: runs groups of tests between two
- * links. LINK is a name, or NAME@NAMESPACE for a link in another network namespace than that of the
- * program. GID is the index of a GID of the link before it. GROUP is basics, attributes, refusals,
- * late, wrong, leave, reset, named, receives, rings, limits, errors, confirm, wait, die, many (NUMBER
- * connections) or churn (NUMBER changes by each thread). The groups stay, alone and
- * crowd (NUMBER queue pairs on each link that never find their peer) wait until the process is
+ * links. LINK is a name, or NAME@NAMESPACE for a link in another network namespace than that of
+ * the program. GID is the index of a GID of the link before it. GROUP is basics, attributes,
+ * refusals, late, wrong, leave, reset, named, receives, rings, limits, errors, confirm, wait,
+ * die, many (NUMBER connections) or churn (NUMBER changes by each thread). The groups stay,
+ * alone, crowd (NUMBER queue pairs on each link that never find their peer) and restless (NUMBER
+ * such queue pairs on the first link, which are reset all the time) end when the process is
  * killed. SEED repeats a run. Results in TAP.
  */
 #include <errno.h>
@@ -45,6 +46,8 @@ static void run(const char *group, uint32_t n)
 		test_alone(16);
 	} else if (!strcmp(group, "crowd")) {
 		test_alone(n);
+	} else if (!strcmp(group, "restless")) {
+		test_restless(n);
 	} else if (!strcmp(group, "churn")) {
 		test_churn(n);
 	} else {

@@ -159,7 +159,10 @@ static int set_up(struct iwt_direct_qp *d, struct iwt_qp *qp, const struct ib_qp
 		return -EOPNOTSUPP;
 	if (d->role == IWT_DIRECT_INITIATOR) {
 		clear_port(&d->local);
-		return iwt_direct_pace_join(d);
+		err = iwt_direct_pace_join(d);
+		if (!err)
+			d->next_try += msecs_to_jiffies(iwt_direct_pace_next(d));
+		return err;
 	}
 	port = iwt_direct_join(d->dev, &d->local, &iwt_direct_events);
 	if (IS_ERR(port))

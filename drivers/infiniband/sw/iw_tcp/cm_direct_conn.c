@@ -15,7 +15,7 @@
 /*
  * Maximum pauses between two attempts, in milliseconds. The pause is doubled each time: up to
  * IWT_DIRECT_PAUSE_SOON_MS in the first IWT_DIRECT_SOON_MS after the change to RTR, and later up
- * to IWT_DIRECT_PAUSE_MAX_MS. Only iwt_direct_pace_ms() can make a pause longer.
+ * to IWT_DIRECT_PAUSE_MAX_MS. Only iwt_direct_pace_next() can make a pause longer.
  */
 #define IWT_DIRECT_PAUSE_SOON_MS	200
 #define IWT_DIRECT_PAUSE_MAX_MS		1000
@@ -142,7 +142,7 @@ static void plan_retry(struct iwt_direct_qp *d)
 	unsigned int most = soon ? IWT_DIRECT_PAUSE_SOON_MS : IWT_DIRECT_PAUSE_MAX_MS;
 
 	d->trying = false;
-	d->next_try = jiffies + msecs_to_jiffies(max(d->pause, iwt_direct_pace_ms(d)));
+	d->next_try = jiffies + msecs_to_jiffies(max(d->pause, iwt_direct_pace_next(d)));
 	d->pause = min(2 * d->pause, most);
 }
 

@@ -8,9 +8,13 @@
  * pairs of a user on one link share a number of attempts per second: the more queue pairs wait,
  * the longer each of these queue pairs pauses between two attempts. The first attempts of a queue
  * pair have the usual pauses, because mostly both ends of a connection begin at nearly the same
- * time.
+ * time. A process can reset its queue pairs, or create others, and so make first attempts all the
+ * time. So the number of such attempts of a user on one link is limited, too.
  */
 #include <linux/cred.h>
+#include <linux/hash.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/uidgid.h>
 
 #include "cm_direct_priv.h"
@@ -22,8 +26,14 @@
  * pairs together make about 1000 attempts per second.
  */
 #define IWT_DIRECT_PACE_MS	1
-/* Number of the first attempts of a queue pair, to which IWT_DIRECT_PACE_MS does not apply. */
+/* Number of attempts of a queue pair that are not slowed down, besides its first attempt. */
 #define IWT_DIRECT_FREE_TRIES	6
+/*
+ * Number of attempts that the queue pairs of a user on one link can make together without being
+ * slowed down, and milliseconds after which they can make one more such attempt.
+ */
+#define IWT_DIRECT_FREE		8000
+#define IWT_DIRECT_FREE_MS	1
 
 static DEFINE_MUTEX(pace_lock);
 
@@ -83,23 +93,57 @@ void iwt_direct_pace_leave(struct iwt_direct_qp *d)
 	mutex_unlock(&pace_lock);
 }
 
+/*
+ * May the queue pair make another attempt that is not slowed down? If so, count the attempt for
+ * its user. Users with the same hash value share the number of such attempts.
+ */
+static bool take_free(struct iwt_direct_qp *d)
+	__must_hold(&d->lock)
+{
+	u64 *used = &d->dev->direct_free_ms[hash_32(d->user, IWT_DIRECT_FREE_BITS)];
+	u64 now = ktime_to_ms(ktime_get()), until;
+	bool may;
+
+	mutex_lock(&pace_lock);
+	until = max(*used, now) + IWT_DIRECT_FREE_MS;
+	may = until <= now + IWT_DIRECT_FREE * IWT_DIRECT_FREE_MS;
+	if (may)
+		*used = until;
+	mutex_unlock(&pace_lock);
+	return may;
+}
+
 /**
- * iwt_direct_pace_ms() - compute the time between two attempts of a queue pair
+ * iwt_direct_pace_ms() - compute the usual time between two attempts of a queue pair
  * @d: direct connection, locked
  *
  * The result depends on the number of the queue pair, so that the attempts of many queue pairs do
  * not come at the same time. Process context, does not sleep.
  *
  * Return: milliseconds, from half to one and a half of the average for the queue pairs of the
- * user; 0 for the first attempts.
+ * user; 0 for attempts that are not slowed down.
  */
 unsigned int iwt_direct_pace_ms(const struct iwt_direct_qp *d)
 {
 	unsigned int ms;
 
 	lockdep_assert_held(&d->lock);
-	if (d->tries <= IWT_DIRECT_FREE_TRIES)
-		return 0;
 	ms = waiting(d) * IWT_DIRECT_PACE_MS;
 	return ms / 2 + d->end.qpn % (ms + 1);
+}
+
+/**
+ * iwt_direct_pace_next() - determine how long the next attempt of a queue pair has to wait
+ * @d: direct connection, locked; the caller plans one attempt
+ *
+ * May sleep.
+ *
+ * Return: milliseconds; 0 for the first attempts.
+ */
+unsigned int iwt_direct_pace_next(struct iwt_direct_qp *d)
+{
+	lockdep_assert_held(&d->lock);
+	if (d->tries <= IWT_DIRECT_FREE_TRIES && take_free(d))
+		return 0;
+	return iwt_direct_pace_ms(d);
 }

@@ -92,6 +92,8 @@ void iwt_direct_pace_leave(struct iwt_direct_qp *d)
 	__must_hold(&d->lock);
 unsigned int iwt_direct_pace_ms(const struct iwt_direct_qp *d)
 	__must_hold(&d->lock);
+unsigned int iwt_direct_pace_next(struct iwt_direct_qp *d)
+	__must_hold(&d->lock);
 
 /*
  * The queue pair of @d does not wait for a Request any more. Return: the listener, which the

@@ -39,6 +39,8 @@
 
 /* Number of entries of the GID table. Addresses that do not fit into the table have no GID. */
 #define IWT_GIDS	16
+/* Number of bits of the hash value of a user in iwt_dev.direct_free_ms. */
+#define IWT_DIRECT_FREE_BITS	6
 
 /**
  * struct iwt_gid_table - GIDs of a link
@@ -102,6 +104,8 @@ struct iwt_stats;
  *	Ethernet address (lo, tunnels)
  * @gids: GIDs (gid.c)
  * @direct_waiting: for each user (uid), how many queue pairs try to connect (cm_direct_pace.c)
+ * @direct_free_ms: for each hash value of a user, the time in milliseconds at which the user may
+ *	again make all attempts that are not slowed down (cm_direct_pace.c)
  * @ended: entry in the list of devices that are to be freed
  * @announced: the kernel's log has the message that the link was added
  * @memlock_said: limits the rate of messages about RLIMIT_MEMLOCK
@@ -142,6 +146,7 @@ struct iwt_dev {
 	u8 addr[ETH_ALEN];
 	struct iwt_gid_table gids;
 	struct xarray direct_waiting;
+	u64 direct_free_ms[1 << IWT_DIRECT_FREE_BITS];
 	struct llist_node ended;
 	bool announced;
 	struct ratelimit_state memlock_said;
