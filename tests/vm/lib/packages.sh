@@ -11,9 +11,14 @@ declare -A RELEASE=([bookworm]=deb12u1 [trixie]=deb13u1)
 # Debian's revision number, which is after the upstream version in the versions of packages
 REVISION=1
 
-# release SUITE: prints the suffix of SUITE; ends the program if there are no packages for SUITE
+# release SUITE [ARCHITECTURE]: prints the suffix of SUITE; ends the program if there are no packages
+# for SUITE, or if this machine cannot cross-build packages for ARCHITECTURE
 release() {
 	[ -n "${RELEASE[$1]:-}" ] || die "no packages for $1, only for ${!RELEASE[*]}"
+	case ${2:-} in
+	'' | arm64) ;;
+	*) die "no cross-built packages for $2, only for arm64" ;;
+	esac
 	printf '%s\n' "${RELEASE[$1]}"
 }
 
@@ -44,6 +49,24 @@ build_package_root() {
 package_root() {
 	artefact "$1" "packages-$2" "$(hash_of "$2" "$(declare -f build_package_root root_install)")" \
 		build_package_root "$2"
+}
+
+cross_root_install() {
+	rm -rf "$3"
+	mmdebstrap --variant=minbase --format=directory --architectures="$NATIVE,$2" \
+		--include="build-essential,crossbuild-essential-$2,debhelper,dh-dkms,fakeroot,libibverbs-dev:$2,python3" \
+		--aptopt='Acquire::Check-Valid-Until "false"' --aptopt='Acquire::Retries "3"' \
+		--dpkgopt='force-unsafe-io' "$1" "$3" "$(apt_repository)"
+}
+build_cross_package_root() { retry cross_root_install "$1" "$2" "$3/root"; }
+
+# cross_package_root VAR SUITE:ARCHITECTURE: sets VAR to the artefact of a clean root file system of
+# SUITE for this machine's architecture, with the build dependencies of packages for ARCHITECTURE.
+# The file system is in root/.
+cross_package_root() {
+	local suite=${2%:*} arch=${2#*:}
+	artefact "$1" "packages-$arch-$suite" "$(hash_of "$suite" "$arch" "$(declare -f build_cross_package_root cross_root_install)")" \
+		build_cross_package_root "$suite" "$arch"
 }
 
 # shellcheck disable=SC2016 # for the shell of mmdebstrap
@@ -126,17 +149,24 @@ source_stage() {
 	changelog_entry "$version-$REVISION~$mark" "$suite" "$dir/debian/changelog"
 }
 
-# packages_build SUITE VERSION OUT: builds the source and binary packages into OUT
+# packages_build SUITE[:ARCHITECTURE] VERSION OUT: builds packages into OUT: without ARCHITECTURE the
+# source and binary packages; with ARCHITECTURE only the binary packages that depend on the
+# architecture, because the other binary packages are the same for all architectures
 packages_build() {
-	local suite=$1 version=$2 out=$3 work root
-	package_root root "$suite"
+	local suite=${1%:*} version=$2 out=$3 work root options=''
+	if [ "$1" = "$suite" ]; then
+		package_root root "$suite"
+	else
+		cross_package_root root "$1"
+		options="-B -a${1#*:}"
+	fi
 	work=$(mktemp -d "${TMPDIR:-/tmp}/iw_tcp-packages.XXXXXX")
 	source_stage "$suite" "$version" "$work/iw-tcp-$version"
 	rm -rf "$out"
 	mkdir -p "$out"
-	if ! in_root "$root/root" "cd /source/iw-tcp-*/; dpkg-buildpackage -us -uc" "$work:/source" >"$out/log" 2>&1 </dev/null; then
+	if ! in_root "$root/root" "cd /source/iw-tcp-*/; dpkg-buildpackage -us -uc $options" "$work:/source" >"$out/log" 2>&1 </dev/null; then
 		tail -n 40 "$out/log" >&2
-		log "error: building for $suite failed (see $out/log)"
+		log "error: building for $1 failed (see $out/log)"
 		rm -rf "$work"
 		return 1
 	fi
