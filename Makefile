@@ -89,8 +89,8 @@ uninstall: ## remove what the three targets above have installed, of all kernels
 		[ ! -d "$(DESTDIR)/usr/$$dir" ] || rmdir --ignore-fail-on-non-empty "$(DESTDIR)/usr/$$dir"; \
 	done
 
-repo: ## make an apt repository, in build/repo; RELEASE= (the running one), REPO= its directory
-	@release/repo "$(RELEASE)" "$(REPO)"
+repo: ## make an apt repository, in build/repo; RELEASE= (the running one), REPO= its directory, ALSO=arm64
+	@release/repo "$(RELEASE)" "$(REPO)" "$(ALSO)"
 
 deb: ## build packages for Debian 12 and 13, into build/packages; SUITES= (bookworm trixie)
 	@tests/packages/build $(SUITES)
