@@ -160,6 +160,7 @@ docs: ## make Documentation/ as HTML, in build/docs; a warning is an error
 		{ echo "make docs needs Sphinx: apt install python3-sphinx" >&2; exit 1; }
 	@rm -rf $(BUILD)/docs
 	@sphinx-build -q -E -n -W --keep-going -b html -d $(BUILD)/doctrees Documentation $(BUILD)/docs
+	@find $(BUILD)/docs -type d -empty -delete	# Sphinx 9 makes _sources, even if it stays empty
 	@echo $(BUILD)/docs/index.html
 
 clean: ## remove all built files and reports
