@@ -7,7 +7,7 @@
 PACKAGES=$TREE/build/packages
 
 # The suffix that marks a release in the version of its packages
-declare -A RELEASE=([bookworm]=deb12u1 [trixie]=deb13u1)
+declare -A RELEASE=([bookworm]=deb12u1 [trixie]=deb13u1 [sid]=sid1)
 # Debian's revision number, which is after the upstream version in the versions of packages
 REVISION=1
 
@@ -39,6 +39,17 @@ tree_files() {
 	fi
 }
 
+# rdma_core_of SUITE: prints the version of rdma-core with whose source the provider for SUITE must be
+# built. Prints nothing for a release whose libibverbs fits the default of fetch-rdma-core.
+rdma_core_of() {
+	local version
+	[ "$1" = sid ] || return 0
+	apt_update "sid:$NATIVE"
+	version=$(apt_field "sid:$NATIVE" libibverbs-dev Version)
+	[ -n "$version" ] || die "sid has no libibverbs-dev"
+	printf '%s\n' "${version%-*}"
+}
+
 build_package_root() {
 	local suite=$1 out=$2
 	retry root_install "$suite" "apt-utils,build-essential,debhelper,dh-dkms,fakeroot,libibverbs-dev,lintian,python3,python3-sphinx" "$out/root"
@@ -47,7 +58,9 @@ build_package_root() {
 # package_root VAR SUITE: sets VAR to the artefact of a clean root file system of SUITE, with the
 # packages' build dependencies, apt-ftparchive and lintian. The file system is in root/.
 package_root() {
-	artefact "$1" "packages-$2" "$(hash_of "$2" "$(declare -f build_package_root root_install)")" \
+	local version
+	version=$(rdma_core_of "$2")
+	artefact "$1" "packages-$2" "$(hash_of "$2" "$(declare -f build_package_root root_install)" ${version:+"$version"})" \
 		build_package_root "$2"
 }
 
@@ -64,8 +77,10 @@ build_cross_package_root() { retry cross_root_install "$1" "$2" "$3/root"; }
 # SUITE for this machine's architecture, with the build dependencies of packages for ARCHITECTURE.
 # The file system is in root/.
 cross_package_root() {
-	local suite=${2%:*} arch=${2#*:}
-	artefact "$1" "packages-$arch-$suite" "$(hash_of "$suite" "$arch" "$(declare -f build_cross_package_root cross_root_install)")" \
+	local suite=${2%:*} arch=${2#*:} version
+	version=$(rdma_core_of "$suite")
+	artefact "$1" "packages-$arch-$suite" \
+		"$(hash_of "$suite" "$arch" "$(declare -f build_cross_package_root cross_root_install)" ${version:+"$version"})" \
 		build_cross_package_root "$suite" "$arch"
 }
 
@@ -134,7 +149,8 @@ pack() {
 source_stage() {
 	local suite=$1 version=$2 dir=$3 mark rdma_core minor
 	mark=$(release "$suite")
-	rdma_core=$("$TREE/userspace-provider/fetch-rdma-core")
+	rdma_core=$(rdma_core_of "$suite")
+	rdma_core=$("$TREE/userspace-provider/fetch-rdma-core" ${rdma_core:+"$rdma_core"})
 	mkdir -p "$dir"
 	tree_files | rsync -a --files-from=- -0 "$TREE/" "$dir/"
 	if [ "$version" != "$(module_version)" ]; then
