@@ -121,7 +121,7 @@ static bool take_free(struct iwt_direct_qp *d)
  * not come at the same time. Process context, does not sleep.
  *
  * Return: milliseconds, from half to one and a half of the average for the queue pairs of the
- * user; 0 for attempts that are not slowed down.
+ * user.
  */
 unsigned int iwt_direct_pace_ms(const struct iwt_direct_qp *d)
 {
@@ -138,7 +138,7 @@ unsigned int iwt_direct_pace_ms(const struct iwt_direct_qp *d)
  *
  * May sleep.
  *
- * Return: milliseconds; 0 for the first attempts.
+ * Return: milliseconds; 0 for an attempt that is not slowed down.
  */
 unsigned int iwt_direct_pace_next(struct iwt_direct_qp *d)
 {
