@@ -63,9 +63,9 @@ static void end_segment(struct iwt_tx *tx)
 }
 
 /*
- * As mulpdu_now(), with markers. An FPDU of the length iwt_mulpdu() is a few bytes shorter than the
- * segment if it contains fewer markers than iwt_mulpdu() allows for. TCP can pass many segments
- * at once only if they are full. So if the message does not end in such a segment, two FPDUs
+ * As mulpdu_now(), with markers. An FPDU of the length iwt_mulpdu() does not fill its segment if
+ * the FPDU contains fewer markers than iwt_mulpdu() allows for. TCP can pass many segments
+ * together only if they are full. So if the message does not end in such a segment, two FPDUs
  * share the segment, and fill it.
  */
 static noinline u32 mulpdu_marked(struct iwt_tx *tx, u32 mss)
