@@ -85,8 +85,9 @@ struct iwt_qp {
 			 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
 
 /*
- * While @moving is set, the kernel moves the queue to another ring: a thread that posts must
- * first wait for @change. The lock of @rq guards @moving.
+ * A thread that resizes the queue holds the mutex @change. While @moving is set, the kernel moves
+ * the queue to another ring: a thread that posts must first wait until @change is free. The lock
+ * of @rq guards @moving.
  */
 struct iwt_srq {
 	struct verbs_srq vsrq;

@@ -149,10 +149,11 @@ static void dirty(struct page *page)
 }
 
 /*
- * Wait until no engine uses the removed pages, and mark the written pages dirty: the page table
- * entry allowed writing, but only the process's own writes set the dirty bit of the entry. A file
- * system that has to be notified of the first write needs no notice here: it was notified before
- * the page table entry became writable.
+ * Wait until no engine uses the removed pages. Then mark the pages dirty that engines have
+ * written: engines use the kernel address of a page, so their writes do not set the dirty bit of
+ * the process's page table entry. Some file systems have to be notified before the first write to
+ * a page. They need no notice here: engines write only to pages whose page table entry was
+ * writable, and the kernel has notified the file system before it made the entry writable.
  */
 static void part_with(struct iwt_odp *odp, struct forgotten *f)
 {

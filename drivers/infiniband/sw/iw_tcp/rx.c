@@ -216,7 +216,7 @@ static enum iwt_fpdu_status read_fpdu(struct iwt_stream *st, struct iwt_fpdu *f,
  * Consume the FPDU at the cursor, or several FPDUs that continue the message of @f, the FPDU that
  * was consumed last. An incomplete FPDU stays in the socket, and this function sets @need to the
  * size of the FPDU in bytes, or to 1 if the size is unknown. An FPDU also stays in the socket if
- * its destination is absent, or if it has to wait for a receive.
+ * pages of its destination must be faulted in first, or if it has to wait for a receive.
  *
  * Return: true when at least one FPDU was consumed.
  */
@@ -320,9 +320,9 @@ static u32 rx_take_step(struct iwt_stream *st)
  * function discards all bytes that arrive (RFC 5044 8), so that the peer can still read the
  * Terminate of this end and close gracefully.
  *
- * If the destination of an FPDU is absent, the FPDU and all bytes after it stay in the socket,
- * and TCP's receive window closes. The same happens on a direct connection if no receive is
- * posted for a message.
+ * If pages of the destination of an FPDU must be faulted in first, the FPDU and all bytes after
+ * it stay in the socket, and TCP's receive window closes. The same happens on a direct connection
+ * if no receive is posted for a message.
  *
  * Return: see enum iwt_rx_result.
  */

@@ -57,7 +57,8 @@ static void target_of_response(struct iwt_stream *st, struct target *t)
 
 /*
  * Destination of a Send: the rest of the current list element of the receive, limited by the
- * total length of the receive. If no list element is left, @t stays empty.
+ * total length of the receive. If no Send is being received, or if no list element is left, @t
+ * stays empty.
  */
 static void target_of_send(struct iwt_stream *st, const struct iwt_fpdu *f, struct target *t)
 	__must_hold(&st->lock)

@@ -372,8 +372,8 @@ static void drop_reports(struct sock *sk)
  *
  * Later the caller has to release the socket with iwt_sock_release(). May sleep.
  *
- * Return: 0; or -EBUSY or -EINTR if a system call does not release the socket: then nothing has
- * changed.
+ * Return: 0; -EBUSY if a system call does not release the socket in time; -EINTR for a signal.
+ * After an error nothing has changed.
  */
 int iwt_sock_keep(struct iwt_sock *s)
 {

@@ -271,7 +271,8 @@ static bool begin_wqe(struct iwt_stream *st)
 /*
  * May the loaded work request begin now? A request with a fence waits until all earlier Reads and
  * atomic operations have finished. A local invalidation waits in the same way, because it might
- * invalidate the sink of such an operation. Reads and atomic operations wait if ORD was reached.
+ * invalidate the sink of such an operation. After ORD was reached, Reads and atomic operations
+ * wait until iwt_readq_out_ready() returns true.
  */
 static bool wqe_ready(const struct iwt_stream *st)
 	__must_hold(&st->lock)

@@ -93,7 +93,7 @@ struct iwt_migrate {
  * @quiet_ns: earliest time at which posts may be deferred again, in nanoseconds
  * @wait_ns: if the deferring of posts ends because of @late or @poor, posts are not deferred
  *	again for this number of nanoseconds
- * @timer: runs the engines in place of a process that does not call iwt_cqpoll_flush() in time
+ * @timer: runs the engines if the process does not call IWT_METHOD_CQ_POLL in time
  * @habit: number of doorbells in a row, in quick succession, after which posts are deferred; no
  *	lock guards this field, so it may be inexact
  */

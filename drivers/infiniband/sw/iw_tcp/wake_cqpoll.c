@@ -191,7 +191,7 @@ static void run_later(struct iwt_cqpoll *p, u32 bit)
 	iwt_qp_run_bh(qp);
 }
 
-/* The process has not called iwt_cqpoll_flush() in time: run the engines in its place. */
+/* The process has not called IWT_METHOD_CQ_POLL in time: run the engines without this call. */
 static void take_place(struct iwt_cqpoll *p)
 	__must_hold(&p->lock)
 {
