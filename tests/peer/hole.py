@@ -59,11 +59,11 @@ class Rdma:
     def __init__(self, case, args):
         case.own_tcp(mss=MSS + 12, stamps=True, window=65535)
         self.conn = conn = case.passive(flags=mpa.C if args.crc else 0)
-        self.tcp, self.at = conn.peer.sock, None
+        self.tcp = conn.peer.sock
         self.tcp.settle()
         mem = conn.ulp.mr(mr=conn.ulp.new(), len=args.octets, access="lwrx", fill=0)
         self.stag, self.addr = mem["stag"], mem["addr"]
-        self.size, self.recvs = args.octets, 8
+        self.size = args.octets
 
     def add(self):
         """Adds the octets of one stream to those that the peer sends; returns the end of the first

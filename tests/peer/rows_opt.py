@@ -334,7 +334,10 @@ def mtu_changes(t):
             emss = full - (mtu - value)
             want = mulpdu(emss, flags & mpa.M)
             if flags & mpa.M:
+                # each FPDU has the longest ULPDU, or shares a segment with another FPDU (filled())
                 equal(max(len(seg.ulpdu) for seg in segs), want, "the longest ULPDU, MTU %d" % value)
+                odd = [seg for seg in segs[1:-1] if len(seg.ulpdu) != want and seg.size >= emss // 2 + 8]
+                check(not odd, "an FPDU that is neither longest nor half, MTU %d:" % value, odd)
                 continue
             equal({len(seg.ulpdu) for seg in segs[1:-1]}, {want}, "ULPDUs, MTU %d" % value)
             # The first FPDU also has this size; or it fills the rest of the TCP segment in which
