@@ -250,8 +250,9 @@ bool iwt_cq_flush(struct iwt_cq *cq)
  * Records a post without a doorbell: sets the bit @bit of the queue pair, and increments the
  * counter of such posts. The caller has executed a full barrier after the post. A process that
  * always finds completions, or does not poll, flushes after IWT_UNFLUSHED_MAX posts. Several
- * threads may increment the counter at the same time. A lost increment does no harm, because this
- * function never sets the counter to zero.
+ * threads may increment the counter at the same time, so an increment may be lost. This does no
+ * harm: each thread stores a number other than zero, and for every such number iwt_cq_flush()
+ * flushes all posts.
  */
 void iwt_cq_defer(struct iwt_cq *cq, uint32_t bit)
 {

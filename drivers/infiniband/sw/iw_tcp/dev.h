@@ -44,7 +44,8 @@
 
 /**
  * struct iwt_gid_table - GIDs of a link
- * @lock: guards @gid; BH off, innermost
+ * @lock: guards @gid; BH off; innermost of the driver's locks. The kernel's inet6_dev.lock nests
+ *	inside @lock (gid.c: walk6())
  * @gid: GIDs of IP addresses; unused entries are zero. Entry 0, and on older kernels the last
  *	entry, are not used here: gid.c computes these entries from the link layer address
  * @filled: the RDMA core has read entry 0

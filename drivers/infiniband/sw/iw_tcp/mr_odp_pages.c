@@ -458,10 +458,11 @@ static void give_back_pages(struct page **pages, int n)
 }
 
 /*
- * Make one attempt to get pages and to enter them into the table. Return: number of pages from
- * @index on that are present now; 0 or -errno if there is no page. This function sets *@noted to
- * false if the pages were not entered, because one of them was invalidated meanwhile or the table
- * has ended.
+ * Make one attempt to get pages and to enter them into the table. Return: number of pages that
+ * get_pages() has got, from @index on; 0 or -errno if there is no page, or if the table can't be
+ * enlarged. This function sets *@noted to false if a page of the request was invalidated
+ * meanwhile, or if the table has ended. Then the pages are not entered, whatever number is
+ * returned, and the caller may try again.
  */
 static int try_pages(struct iwt_odp *odp, unsigned long index, int n,
 		     enum iwt_odp_how how, bool *noted)

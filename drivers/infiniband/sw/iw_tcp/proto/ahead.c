@@ -108,7 +108,7 @@ static u32 run_payload(const struct iwt_ahead_run *r)
 }
 
 /**
- * iwt_ahead_has_room() - is there room for another run?
+ * iwt_ahead_has_room() - is there room for another struct iwt_ahead_run?
  * @a: record of the octets behind gaps
  *
  * Return: true if so.

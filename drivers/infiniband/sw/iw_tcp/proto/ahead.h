@@ -55,7 +55,7 @@ enum iwt_ahead_what {
 void iwt_ahead_start(struct iwt_ahead *a, u32 pos);
 u32 iwt_ahead_find(const struct iwt_cursor *at, size_t cursor_size, u32 avail, u32 pos,
 		   bool *found);
-/* Is there room for another run? */
+/* Is there room for another struct iwt_ahead_run? */
 bool iwt_ahead_has_room(const struct iwt_ahead *a);
 void iwt_ahead_add(struct iwt_ahead *a, const struct iwt_fpdu *f, u64 place);
 enum iwt_ahead_what iwt_ahead_at(const struct iwt_ahead *a, u32 pos, struct iwt_fpdu *f,

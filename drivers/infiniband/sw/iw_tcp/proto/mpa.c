@@ -204,8 +204,8 @@ static u16 mpa_depth(u16 depth)
  * @req: Request; the function sets all fields, the caller then sets @pd_len
  *
  * The Request has revision 2 if this end supports revision 2, because only revision 2 negotiates
- * the read depths (RFC 6581 9). But if the peer may be an RDMAC peer, the Request has revision 1:
- * an RDMAC peer would treat the enhanced word as private data (RFC 5044 C.2.5).
+ * the read depths (RFC 6581 9). But if the peer may be an RDMAC peer, the Request has revision 1
+ * (RFC 5044 C.2.5): an RDMAC peer would treat the enhanced word as private data.
  */
 void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req)
 {
