@@ -10,9 +10,11 @@
  * @len: octets
  * @need: all rights that the access requires
  *
- * The checks are made in the order of RFC 5041 7.1, with the rights last (RFC 5040 7.2). An
- * access of zero octets is allowed without any check (RFC 5041 5.2, RFC 5040 5.2.1). A region
- * may end at 2^64, so the check computes the address of the last octet, not the end address.
+ * The checks are those of RFC 5041 7.1 and RFC 5040 7.2, and the check of the rights is the last.
+ * An access that wraps is also out of bounds, so the check for a wrap precedes the check of the
+ * bounds. An access of zero octets is allowed without any check (RFC 5041 5.2, RFC 5040 5.2.1). A
+ * region may end at 2^64, so the check computes the address of the last octet, not the end
+ * address.
  *
  * Return: IWT_ACCESS_OK, or the reason why the access is refused.
  */

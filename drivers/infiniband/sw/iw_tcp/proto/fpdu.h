@@ -103,10 +103,10 @@ static inline bool iwt_fpdu_crc_holds(const u8 *p, u32 size, const struct iwt_fp
  * @pos: stream position of @at, modulo 2^32, counted from the first octet
  *	after the startup frame
  * @rules: negotiated properties of this direction
- * @f: the FPDU. If the result is IWT_FPDU_OK, the function has set all fields. If the result is
- *	IWT_FPDU_BAD, it has set hdr, hdr_len and ulpdu_len, for the Terminate. If the result is
- *	IWT_FPDU_MORE, it has set size, to 0 if the size is not yet known. All other fields are
- *	undefined
+ * @f: the FPDU. If the result is IWT_FPDU_OK, the function has set all fields except room, which
+ *	iwt_fpdu_payload() sets. If the result is IWT_FPDU_BAD, it has set hdr, hdr_len and
+ *	ulpdu_len, for the Terminate. If the result is IWT_FPDU_MORE, it has set size, to 0 if the
+ *	size is not yet known. All other fields are undefined
  * @err: set to the error for the Terminate if the result is IWT_FPDU_BAD, to IWT_OK if the result
  *	is IWT_FPDU_OK, else undefined
  *

@@ -119,7 +119,7 @@ static bool mpa_is_rdmac(const struct iwt_mpa_wish *own,
  * unfit Reply. A frame is unfit if it has revision 0 and is not from a supported RDMAC peer (RFC
  * 5044 C.2.1, C.2.2), or if the peer declines CRC and this end requires CRC (with an RDMAC peer
  * CRC is always used). A frame is also unfit if its private data are longer than the ULP can
- * receive, because MPA has to pass all private data to the ULP (RFC 5044 7.1.1). For a Reply with
+ * receive, because MPA should pass all private data to the ULP (RFC 5044 7.1.1). For a Reply with
  * R, only the revision is checked.
  *
  * Return: IWT_MPA_OK; IWT_MPA_UNFIT; or IWT_MPA_BAD_REV if the revision is higher than @max_rev,
@@ -231,8 +231,8 @@ void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req)
 /*
  * May this end send FPDUs that are longer than a segment? Both ends must offer such FPDUs, and
  * the peer must not request markers: a receiver that requests markers may place segments that
- * arrive out of order, which is possible only if each segment contains whole FPDUs (RFC 5044
- * A.3).
+ * arrive out of order (RFC 5044 A.3). If an FPDU needs several segments, the receiver can place
+ * nothing of the FPDU before all of these segments have arrived.
  */
 static bool mpa_tx_large(const struct iwt_mpa_frame *req,
 			 const struct iwt_mpa_frame *rep,

@@ -169,6 +169,8 @@ u32 iwt_txseg_size(const struct iwt_txseg *m, u32 mulpdu)
  * iwt_txseg_is_last() - is the next FPDU the last one of the message?
  * @m: the message, not done yet
  * @mulpdu: as for iwt_txseg_next()
+ *
+ * Return: true if so.
  */
 bool iwt_txseg_is_last(const struct iwt_txseg *m, u32 mulpdu)
 {
