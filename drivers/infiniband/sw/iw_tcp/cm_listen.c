@@ -147,7 +147,7 @@ static void assign(struct iwt_port *port, struct iwt_ep *ep)
 /*
  * Accept one connection from @listener, the socket of the port. The port's lock is not held
  * during the accept: TCP locks the new socket, and a consumer may wait for the port's lock while
- * the consumer owns another socket. All sockets have the same lockdep class, so lockdep would
+ * the consumer owns another socket. Both sockets may have TCP's lockdep class, so lockdep would
  * report a deadlock. The work of the endpoint and the work of the port use the same ordered
  * workqueue, so the work of the endpoint can't run before the endpoint has its socket.
  *

@@ -86,8 +86,8 @@ static struct iwt_conf defaults = {
 
 /*
  * The parsers change nothing if a value is invalid. They return -ERANGE for a number out of
- * range, -EOPNOTSUPP for a value that this kernel does not support, and -EINVAL for any other
- * error.
+ * range, -EOPNOTSUPP for a value that this kernel or this build of the driver does not support,
+ * and -EINVAL for any other error.
  */
 
 /*

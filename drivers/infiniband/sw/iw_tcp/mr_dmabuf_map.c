@@ -162,7 +162,7 @@ err_free:
  * Return: the dma-buf, to be released by iwt_dmabuf_put(), or an error pointer: -EBADF or
  * -EINVAL if @wish->fd is not a descriptor of a dma-buf, -EINVAL if the dma-buf is too short,
  * -EACCES if the CPU will write but the dma-buf may only be read, -EOPNOTSUPP if the CPU cannot
- * access the dma-buf, or an error of the exporter.
+ * access the dma-buf, -ENOMEM, or an error of the exporter.
  */
 struct iwt_dmabuf *iwt_dmabuf_get(struct device *dev,
 				  const struct iwt_dmabuf_wish *wish, u8 **va)

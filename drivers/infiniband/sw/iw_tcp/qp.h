@@ -12,8 +12,8 @@
  *
  *   lock          guards                              taken in
  *   ------------  ----------------------------------  ----------------------------
- *   socket        only one engine runs at a time;     softirq, backlog, poster
- *                 which callbacks are installed       (does not wait for the lock)
+ *   socket        only one engine runs at a time;     softirq, backlog, poster (which
+ *                 which callbacks are installed       does not sleep for the lock)
  *   cqpoll->lock  which queue pairs are flushed by    BH off
  *                 polling a completion queue
  *   stream->lock  state, tx, rx, sq consumer side,    BH off, inside the socket
@@ -69,7 +69,7 @@ enum iwt_llp_event {
 	IWT_LLP_TERM_PENDING,	/* a Terminate waits for TCP: limit the time of this wait */
 	IWT_LLP_DRAINING,	/* the close waits for requests: limit the time of this wait */
 	IWT_LLP_TERM_SENT,	/* TCP has the Terminate, or none may be sent: send FIN */
-	IWT_LLP_ABORT_WANTED,	/* reset the connection now */
+	IWT_LLP_ABORT_WANTED,	/* end the connection now, by RST if iwt_qp_detach() says so */
 	IWT_LLP_PEER_CLOSED,	/* the peer's FIN arrived, and all earlier data is processed */
 	IWT_LLP_LOST,		/* the connection was reset or timed out */
 	IWT_LLP_TERM_RECEIVED,	/* the peer sent a Terminate */

@@ -52,8 +52,8 @@ static bool lingers(const struct iwt_qp *qp)
 }
 
 /*
- * The peer's FIN has arrived. A FIN within an FPDU is not an orderly end (RFC 5041 6.2.1). If the
- * FIN follows a whole FPDU, this end still sends the data that it has to send.
+ * The peer's FIN has arrived. A FIN within an FPDU is not an orderly end. If the FIN follows a
+ * whole FPDU, this end still sends the data that it has to send (RFC 5041 6.2.1).
  */
 static void take_fin(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)

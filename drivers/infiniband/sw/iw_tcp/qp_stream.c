@@ -248,9 +248,9 @@ bool iwt_qp_zc_in_flight(struct iwt_qp *qp)
  * iwt_qp_end() - end the stream of a queue pair that is being destroyed
  * @qp: queue pair that iwt_qp_find() can't find any more
  *
- * This function requests that the connection manager resets the connection. Then this function
- * unbinds the memory windows, flushes the posted requests, and prevents further steps of a flush.
- * May sleep.
+ * This function requests that the connection manager ends the connection now, by RST if
+ * iwt_qp_detach() says so. Then this function unbinds the memory windows, flushes the posted
+ * requests, and prevents further steps of a flush. May sleep.
  */
 void iwt_qp_end(struct iwt_qp *qp)
 {

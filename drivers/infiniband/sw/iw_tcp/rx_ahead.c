@@ -87,7 +87,7 @@ static bool look_at_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32
 
 /**
  * iwt_rx_look_ahead() - look for confirmations behind the message that waits for a receive
- * @st: stream that waits for a receive; its lock is held
+ * @st: stream that waits for a receive; the socket lock and the lock of the stream are held
  *
  * The engine looks at each FPDU once, even if several messages wait one after the other. This
  * function completes the confirmed requests. If the budget is used up, this function queues

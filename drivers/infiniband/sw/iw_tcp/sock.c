@@ -71,7 +71,7 @@ static void socket_data_ready(struct sock *sk)
  * iwt_sock_write_space() - callback sk_write_space: call ops->write_space if there is room
  * @sk: TCP's socket
  *
- * Softirq, or the backlog.
+ * Softirq, the backlog, or a system call of a process on its socket, for example setsockopt(2).
  */
 void iwt_sock_write_space(struct sock *sk)
 {

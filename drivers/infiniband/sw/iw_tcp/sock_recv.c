@@ -45,7 +45,8 @@ static bool all_readable(struct iwt_sock *s)
  * @s: socket, lock held
  * @cur: receives a cursor at the first byte that was not consumed
  *
- * The cursor is valid until iwt_sock_consume() is called.
+ * The cursor is valid until iwt_sock_consume() or iwt_sock_set_aside() is called, or the lock is
+ * released.
  *
  * Return: number of bytes from the cursor on; 0 if there are no bytes or the CPU can't read them:
  * then the caller must not use @cur.

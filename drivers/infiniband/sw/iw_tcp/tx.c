@@ -230,7 +230,7 @@ u32 iwt_tx_unsent(const struct iwt_stream *st)
  * @ulpdu_len: ULPDU_Length of the offending segment
  *
  * FPDUs that are already framed are sent before the Terminate. The caller drops the rest of the
- * current message by iwt_tx_drop_work(); no later message is sent (RFC 5040 4.8). This function
+ * current message by iwt_tx_drop_work(); no later message is sent (RFC 5040 5.4). This function
  * does nothing if the stream already has a Terminate.
  */
 void iwt_tx_terminate(struct iwt_tx *tx, u32 err, const u8 *hdr, u32 hdr_len,

@@ -199,8 +199,9 @@ static int resize_of_process(struct iwt_cq *cq, u32 cqe, struct ib_udata *udata)
  *
  * May sleep.
  *
- * Return: 0, -EINVAL if @cqe is out of range, or another error: see iwt_cq_resize() and
- * iwt_udata_known().
+ * Return: 0; -EINVAL if @cqe is out of range, or if the process's buffer is shorter than the
+ * response; -EFAULT if the response can't be copied: then the size is unchanged; or another
+ * error: see iwt_cq_resize() and iwt_udata_known().
  */
 int iwt_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 {

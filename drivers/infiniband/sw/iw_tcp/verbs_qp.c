@@ -340,7 +340,8 @@ err_free:
  * @mask: enum ib_qp_attr_mask: members of @attr that are valid
  * @udata: private data of the process, or NULL for a kernel consumer
  *
- * Either all requested changes are made, or none. May sleep.
+ * Either all requested changes are made, or none; iwt_direct_modify() describes two exceptions.
+ * May sleep.
  *
  * Return: 0; -EOPNOTSUPP for other attributes than those of iWARP and of direct connections, or
  * if the private data is not zero; -EINVAL for another port or partition; or an error of

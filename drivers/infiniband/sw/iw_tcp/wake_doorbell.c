@@ -150,7 +150,7 @@ void iwt_doorbell_join(struct iwt_qp *qp)
  * iwt_doorbell_end() - wait until no worker polls for a queue pair or runs its engines
  * @qp: queue pair in error; no process can ring its doorbell any more
  *
- * May sleep.
+ * This function also ends the memberships of the queue pair in its completion queues. May sleep.
  */
 void iwt_doorbell_end(struct iwt_qp *qp)
 {

@@ -15,9 +15,9 @@
  * increases the stream's credit, and a spin that finds no reply reduces the credit. When the
  * credit is 0, the engine does not spin until the process has posted a number of replies in a
  * row, each by a doorbell. This number is doubled each time that the credit has become 0, up to a
- * limit (wake_habit.h). If several queue pairs receive in turn on a processor, a spin would delay
- * messages that have arrived: so the engine does not spin. The engine does not spin either if the
- * link's setting "polling" is off, or with PREEMPT_RT.
+ * limit (wake_habit.h). If several queue pairs with credit receive in turn on a processor, a spin
+ * would delay messages that have arrived: so the engine does not spin. The engine does not spin
+ * either if the link's setting "polling" is off, or with PREEMPT_RT.
  */
 #include "wake_reply.h"
 
@@ -32,7 +32,10 @@
 /* Reads of the ring between two reads of the clock. */
 #define SPIN_LOOKS	16
 
-/* The stream that last received on this processor; the pointer is only compared. */
+/*
+ * The stream with credit that last received on this processor, if it fulfilled all other
+ * conditions of a spin. The pointer is only compared.
+ */
 static DEFINE_PER_CPU(const struct iwt_stream *, last_stream);
 
 /* Initialise the state of the spin. @s: state, zeroed. */
@@ -65,8 +68,8 @@ void iwt_reply_spin_rang(struct iwt_stream *st, bool replies)
 }
 
 /*
- * Is @st the stream that last received on this processor? If not, @st is recorded as the last
- * stream.
+ * Is @st the last_stream? If not, @st becomes the last_stream. The caller calls this function
+ * only for a stream that fulfils all other conditions of a spin.
  */
 static bool reply_is_alone(const struct iwt_stream *st)
 {
