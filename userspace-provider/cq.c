@@ -131,9 +131,9 @@ void iwt_cq_unlock(struct iwt_cq *cq)
 }
 
 /*
- * Sets *prod to the end of the available completions, which begin at @cons. Returns EIO if a
- * completion was lost because the queue was full, and no other completion is available; else 0.
- * The caller holds the CQ lock.
+ * Sets *prod to the end of the available completions, which begin at @cons. Returns EIO if no
+ * completion is available, and no more completions will come: a completion was lost because the
+ * queue was full, or the device was removed. Else returns 0. The caller holds the CQ lock.
  */
 int iwt_cq_available(struct iwt_cq *cq, uint32_t cons, uint32_t *prod)
 {
