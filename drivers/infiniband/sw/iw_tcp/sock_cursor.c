@@ -112,7 +112,7 @@ static bool more(struct iwt_cursor *c)
  * iwt_sock_walk() - set a cursor to the first received byte that was not consumed
  * @cur: the cursor
  * @first: skb with the first byte, or NULL if no skb has unconsumed data
- * @end: the cursor ends at the skb whose ->next has this value; for the receive queue, the head
+ * @end: value of ->next in the last skb that the cursor reads; for the receive queue, the head
  *	of the queue
  * @seq: sequence number of the first byte
  * @off: offset of the first byte in @first

@@ -12,7 +12,7 @@ struct sk_buff;
  * @c: the current piece; must be the first member (proto/cursor.h)
  * @top: current skb of the receive queue
  * @skb: skb with the current piece: @top, or an skb of @top's frag_list
- * @end: the cursor ends at the skb whose ->next has this value; see iwt_sock_walk()
+ * @end: value of ->next in the last skb that the cursor reads; see iwt_sock_walk()
  * @frag: index of the current fragment of @skb, -1 for its linear part
  * @seq: sequence number of the byte after the current piece of @skb
  * @seen: number of bytes still to be skipped from the next piece of @top on, because these bytes

@@ -15,9 +15,9 @@ struct rdma_hw_stats;
 struct ib_device;
 
 /*
- * RDMA core adds the counters of queue pairs (stats_qp.c) to the counters of the port with the
- * same index. The kernel's answer to `rdma statistic show` must fit in a netlink message of one
- * page, which has room for about 90 counters.
+ * RDMA core adds each counter of the queue pairs (stats_qp.c) to the counter that has the same
+ * index and belongs to the port. The kernel's answer to `rdma statistic show` must fit in a
+ * netlink message of one page, which has room for about 90 counters.
  */
 enum iwt_counter {
 	/*

@@ -44,9 +44,10 @@
  * The habit of wake_cqpoll.c: a process flushes its posts. The events are doorbells of all queue
  * pairs that use the completion queue for sends, with less than IWT_PAUSE_NS from the end of
  * one doorbell to the beginning of the next. The threshold is higher than IWT_SQPOLL_FIRST, so
- * that a worker begins first. The threshold never changes. Instead, each time that this way has
- * saved no time, the process has to use doorbells for twice as long: WAIT is the initial time,
- * WAIT_MAX the longest time.
+ * that a worker of wake_sqpoll.c begins to poll before the process begins to flush. The threshold
+ * never changes. Instead, each time that the flushes have saved no time, the process has to use
+ * doorbells for twice as long as the last time: WAIT is the initial time, WAIT_MAX the longest
+ * time.
  */
 #define IWT_CQPOLL_FIRST	32
 #define IWT_CQPOLL_WAIT_NS	NSEC_PER_MSEC

@@ -55,7 +55,7 @@ enum iwt_cm_action {
 	/* close TCP by FIN, or by RST if IWT_CMA_DETACH has found a reason for RST */
 	IWT_CMA_RELEASE		= 1 << 2,
 	IWT_CMA_RESET		= 1 << 3,	/* close TCP by RST */
-	IWT_CMA_GRACE		= 1 << 4,	/* set a deadline within the state */
+	IWT_CMA_GRACE		= 1 << 4,	/* the state stays, but has a new deadline */
 	IWT_CMA_USER_TIMEOUT	= 1 << 5,	/* as GRACE, with the link's user_timeout */
 	/* events to iw_cm */
 	IWT_CMA_UP_REQUEST	= 1 << 8,

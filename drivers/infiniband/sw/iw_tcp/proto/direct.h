@@ -18,7 +18,7 @@
 struct iwt_direct_pd {
 	__be32 magic;
 	u8 version;
-	u8 flags;		/* IWT_DIRECT_* */
+	u8 flags;		/* IWT_DIRECT_RTS or 0 */
 	u8 rnr_retry;		/* as the consumer set it; valid with IWT_DIRECT_RTS */
 	u8 reserved;
 	__be32 qpn;
@@ -38,8 +38,8 @@ static_assert(sizeof(struct iwt_direct_pd) == 56);
 #define IWT_RNR_RETRY_FOREVER	7
 
 /*
- * Each end requests this number of Reads besides those of its consumer, in both directions: by
- * these Reads the driver learns that the peer has placed earlier messages.
+ * Each end adds this number to the IRD and to the ORD that its consumer requests: by these
+ * additional Reads the driver learns that the peer has placed earlier messages.
  */
 #define IWT_DIRECT_READS	2
 

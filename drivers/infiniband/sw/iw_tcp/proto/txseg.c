@@ -195,7 +195,8 @@ void iwt_txseg_rdmac(struct iwt_txseg *m)
  * @mulpdu: maximum length of a ULPDU now, from iwt_mulpdu()
  * @p: plan; the function sets all members, but only the first head_len octets of head
  *
- * The segment contains as much payload as fits, so only the last segment is shorter.
+ * The segment contains as much payload as fits, so only the ULPDU of the last segment can be
+ * shorter than @mulpdu.
  */
 void iwt_txseg_next(struct iwt_txseg *m, u32 mulpdu, struct iwt_txplan *p)
 {
