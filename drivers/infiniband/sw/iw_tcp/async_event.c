@@ -71,8 +71,8 @@ void iwt_async_of_process(struct iwt_async *async, const void *uobject)
  * iwt_async_unread() - does a process have an unread event of the object?
  * @async: events of the object
  *
- * Call this function only in async->tell(), and so in process context, because only async->tell()
- * adds events to the list of unread events. The process may remove events from the list at the
+ * Call this function only in async->tell() (process context), because no other function adds
+ * events to the list of unread events. The process may remove events from the list at the
  * same time.
  *
  * Return: true if an event is unread; false if no event is unread, or if @async->unread is NULL.

@@ -46,7 +46,7 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 	err = iwt_ep_publish(ep, dev);
 	if (err)
 		return err;
-	/* iwt_destroy_qp() may have called iwt_cm_qp_abandon() before iwt_ep_take_qp() */
+	/* iwt_destroy_qp() may have called iwt_cm_qp_abandon() too early to find this endpoint */
 	if (xa_load(&dev->qps, param->qpn) != qp)
 		return -EINVAL;
 	err = iwt_ep_dial(ep, id);
@@ -67,9 +67,9 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
  * one event CONNECT_REPLY follows; after an error, no event follows. The mapped addresses have
  * the same ports as the addresses that are not mapped (IW_F_NO_PORT_MAP).
  *
- * Return: 0; -EINVAL if iwt_caller_qp() or iwt_ep_take_qp() refuses the queue pair, or if the
- * private data are too long; -EADDRNOTAVAIL if the link is in another namespace than the caller;
- * or another -errno.
+ * Return: 0; -EINVAL if iwt_caller_qp() or iwt_ep_take_qp() refuses the queue pair, if the queue
+ * pair is being destroyed, or if the private data are too long; -EADDRNOTAVAIL if the link is in
+ * another namespace than the caller; or another -errno.
  */
 int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {

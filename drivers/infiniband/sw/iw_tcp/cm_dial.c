@@ -66,7 +66,7 @@ static bool port_is_taken(int err)
  * 2. Bind the socket to the port. The bind also succeeds if other sockets with SO_REUSEADDR are
  *    bound to the port and do not listen, if a connection to the same destination is in the state
  *    TIME_WAIT, or if the port is in ip_local_reserved_ports. In steps 1 and 3 a BPF program that
- *    checks the bind sees port 0, which it may refuse although it allows this port.
+ *    checks the bind sees port 0. Such a program may refuse port 0, but allow the chosen port.
  * 3. TCP chooses another port at connect(2).
  *
  * The error -ENOPROTOOPT means that step 1 is not possible with this kernel (iwt_sock_bind()).

@@ -46,8 +46,8 @@
 #include "dev.h"
 
 /*
- * A reset tries IWT_DIRECT_RESET_TRIES times, every IWT_DIRECT_RESET_MS milliseconds, while TCP
- * still refers to memory of work requests.
+ * Maximum number of attempts to reset a queue pair while TCP still refers to memory of its work
+ * requests, and milliseconds between two attempts.
  */
 #define IWT_DIRECT_RESET_TRIES	200
 #define IWT_DIRECT_RESET_MS	5
@@ -406,7 +406,7 @@ static int modify_direct(struct iwt_qp *qp, const struct ib_qp_attr *attr, int m
 		}
 		return err;
 	case IB_QPS_SQD:
-		/* iWARP would close the connection, and RC programs do not expect that */
+		/* in iWARP, SQD closes the connection; InfiniBand programs do not expect this */
 		return -EOPNOTSUPP;
 	default:
 		return -EINVAL;

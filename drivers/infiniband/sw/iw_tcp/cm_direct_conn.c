@@ -21,12 +21,12 @@
 #define IWT_DIRECT_PAUSE_MAX_MS		1000
 #define IWT_DIRECT_SOON_MS		10000
 /*
- * Requests wait for a connection at least IWT_DIRECT_PATIENCE_MS milliseconds, and about
+ * Work requests wait for a connection at least IWT_DIRECT_PATIENCE_MS milliseconds, and about
  * IWT_DIRECT_LEAST_TRIES attempts, before they fail.
  */
 #define IWT_DIRECT_PATIENCE_MS	5000
 #define IWT_DIRECT_LEAST_TRIES	3
-/* Milliseconds between two checks whether requests have waited too long. */
+/* Milliseconds between two checks whether work requests have waited too long. */
 #define IWT_DIRECT_CHECK_MS	1000
 
 /*
@@ -50,7 +50,10 @@ static bool is_ready(const struct iwt_direct_qp *d)
 	       time_after(jiffies, d->rtr_at + msecs_to_jiffies(IWT_DIRECT_RTS_MS));
 }
 
-/* Request the depths of the consumer, and IWT_DIRECT_READS more for the Reads of the driver. */
+/*
+ * Request the IRD and the ORD of the consumer, each with IWT_DIRECT_READS more for the Reads of
+ * the driver. Before RTS the ORD of the consumer is not known, so request the maximum.
+ */
 static void wish_depths(const struct iwt_direct_qp *d, struct iwt_ep *ep)
 	__must_hold(&d->lock) __must_hold(&ep->lock)
 {
@@ -175,8 +178,9 @@ static void attempt(struct iwt_direct_qp *d)
 }
 
 /*
- * Have requests waited for the connection longer than the attributes timeout and retry_cnt allow,
- * and at least IWT_DIRECT_PATIENCE_MS? If the attributes set no limit, the answer is always no.
+ * Have work requests waited for the connection longer than the attributes timeout and retry_cnt
+ * allow, and at least IWT_DIRECT_PATIENCE_MS? If the attributes set no limit, the answer is
+ * always no.
  */
 static bool waits_too_long(struct iwt_direct_qp *d)
 	__must_hold(&d->lock)

@@ -7,9 +7,9 @@
  * processor from other processes, and would delay the attempts of other queue pairs. So all queue
  * pairs of a user on one link share a number of attempts per second: the more queue pairs wait,
  * the longer each of these queue pairs pauses between two attempts. The first attempts of a queue
- * pair have the usual pauses, because mostly both ends of a connection begin at nearly the same
- * time. A process can reset its queue pairs, or create others, and so make first attempts all the
- * time. So the number of such attempts of a user on one link is limited, too.
+ * pair are not slowed down in this way, because mostly both ends of a connection begin at nearly
+ * the same time. A process can reset its queue pairs, or create others, and so make first
+ * attempts all the time. So the number of first attempts of a user on one link is limited, too.
  */
 #include <linux/cred.h>
 #include <linux/hash.h>
@@ -120,8 +120,7 @@ static bool take_free(struct iwt_direct_qp *d)
  * The result depends on the number of the queue pair, so that the attempts of many queue pairs do
  * not come at the same time. Process context, does not sleep.
  *
- * Return: milliseconds, from half to one and a half of the average for the queue pairs of the
- * user.
+ * Return: milliseconds, from half to one and a half of the average time (IWT_DIRECT_PACE_MS).
  */
 unsigned int iwt_direct_pace_ms(const struct iwt_direct_qp *d)
 {

@@ -375,7 +375,7 @@ static int open_port(struct iwt_listen *l)
 /*
  * Close the socket while the table of ports is locked, so that the next listener can bind to the
  * same port. This function may wait for the work that accepts connections, since that work takes
- * neither iwt_ports_lock nor a lock that the task holds which ends the listener. The last
+ * neither iwt_ports_lock nor any other lock of the task that ends the listener. The last
  * callbacks of the socket may run until a grace period has elapsed. do_port_end() runs after the
  * grace period, so that no task waits for a grace period while it holds a lock.
  */

@@ -193,7 +193,8 @@ bool iwt_ep_set_owner(struct iwt_ep *ep)
 /*
  * Determine the terms of a direct connection that depend on the private data of the peer's frame
  * @f. Return: false if the private data do not match, if the startup is not enhanced, or if this
- * end may send no Read, and so could not learn what the peer has placed (tx_confirm.c).
+ * end may send no Read, and so could not learn what the peer has placed (tx_confirm.c); true
+ * otherwise, and always for other connections.
  */
 static bool direct_terms(struct iwt_ep *ep, const struct iwt_mpa_frame *f)
 	__must_hold(&ep->lock)

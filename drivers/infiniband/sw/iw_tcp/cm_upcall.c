@@ -11,7 +11,7 @@ static u8 depth(u16 n)
 	return min_t(u16, n, U8_MAX);
 }
 
-/* A depth that was not negotiated is reported as the device's limit. */
+/* An IRD or ORD that was not negotiated is reported as the device's limit. */
 static u8 peer_depth(const struct iwt_mpa_frame *f, u16 n)
 {
 	if (!f->enhanced || n == IWT_MPA_ENH_DEPTH)
@@ -99,7 +99,7 @@ static void reported(struct iwt_ep *ep)
 	mutex_unlock(&ep->lock);
 }
 
-/* The event carries the depths from the peer's Request (RFC 6581 9.1). */
+/* The event carries the IRD and the ORD from the peer's Request (RFC 6581 9.1). */
 static void report_request(struct iwt_ep *ep)
 {
 	struct iw_cm_event ev = {
@@ -127,7 +127,8 @@ static void report_request(struct iwt_ep *ep)
 }
 
 /*
- * The event carries the depths from the peer's Reply, also if the Reply rejects (RFC 6581 9.1).
+ * The event carries the IRD and the ORD from the peer's Reply, also if the Reply rejects
+ * (RFC 6581 9.1).
  */
 static void report_reply(struct iwt_ep *ep)
 {
@@ -152,8 +153,8 @@ static void report_reply(struct iwt_ep *ep)
 }
 
 /*
- * The event carries the negotiated depths from the peer's point of view: ev.ird is the ORD of
- * this end, and ev.ord is the IRD of this end.
+ * The event carries the negotiated IRD and ORD from the peer's point of view: ev.ird is the ORD
+ * of this end, and ev.ord is the IRD of this end.
  */
 static void report(struct iwt_ep *ep, enum iw_cm_event_type type, int status)
 {

@@ -29,9 +29,9 @@ enum iwt_zerocopy {
  * @large: offer FPDUs longer than a segment, and send such FPDUs to peers that also offer them.
  *	The offer is a bit of the startup frames that RFC 5044 7.1.1 reserves
  * @keepidle: seconds that a connection is idle before TCP probes the peer; 0: TCP's default
- * @user_timeout: maximum number of seconds without an acknowledgment, with a closed window, or
- *	of a graceful close; afterwards the connection is lost. 0: TCP's default, and a graceful
- *	close may take as long as the peer acknowledges data
+ * @user_timeout: the connection is lost if for this number of seconds the peer acknowledges no
+ *	sent data or keeps its window closed, or if a graceful close takes longer. 0: TCP's
+ *	default, and a graceful close may take as long as the peer acknowledges data
  * @tos: type of service of connections for which the program has not requested a type of service
  * @zerocopy: how to send the payload of connections without CRC and markers
  * @direct_port: TCP port of direct connections (cm_direct.c); 0: no direct connections

@@ -215,7 +215,7 @@ static void put_user_entry(struct iwt_cq *cq, void *at, const struct iwt_cqe *cq
 	memcpy(at, cqe, sizeof(*cqe));
 	if (cq->stamped)
 		put_time(cq, at + sizeof(*cqe));
-	/* a process that overwrites an entry, old or new, harms only itself */
+	/* this reads memory that the process can write: a wrong entry harms only the process */
 	if (unlikely(cq->moving))
 		memcpy(iwt_cq_part_at(cq, &cq->next, cq->prod), at, cq->ring.stride);
 }

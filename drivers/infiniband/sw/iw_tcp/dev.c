@@ -110,9 +110,9 @@ static bool guid_taken(__be64 guid)
  * iwt_dev_enlist() - assign a unique GUID to a device, and add it to the list of all devices
  * @dev: device with an address
  *
- * A VLAN or a bridge has the same address as a net device below it, but librdmacm identifies
- * devices by their GUIDs. So if a GUID is in use, decrement the middle two bytes of the EUI-64,
- * which begin as 0xfffe, until the GUID is free. Process context, may sleep.
+ * The GUID is the EUI-64 of the address. A VLAN or a bridge has the same address as a net device
+ * below it, but librdmacm identifies devices by their GUIDs. So if a GUID is in use, decrement
+ * its middle two bytes, initially 0xfffe, until the GUID is free. Process context, may sleep.
  */
 void iwt_dev_enlist(struct iwt_dev *dev)
 {

@@ -106,7 +106,7 @@ struct iwt_stats;
  * @gids: GIDs (gid.c)
  * @direct_waiting: for each user (uid), how many queue pairs try to connect (cm_direct_pace.c)
  * @direct_free_ms: for each hash value of a user, the time in milliseconds at which the user may
- *	again make all attempts that are not slowed down (cm_direct_pace.c)
+ *	again make IWT_DIRECT_FREE attempts that are not slowed down (cm_direct_pace.c)
  * @ended: entry in the list of devices that are to be freed
  * @announced: the kernel's log has the message that the link was added
  * @memlock_said: limits the rate of messages about RLIMIT_MEMLOCK

@@ -7,7 +7,7 @@
 
 /**
  * struct iwt_mmap - one mappable object
- * @entry: RDMA core finds the object by this member and the offset of the mapping
+ * @entry: by this member, the RDMA core finds the object for the offset of a mapping
  * @mem: memory from __vmalloc(); while a page is mapped, the page exists even after @mem is freed
  * @len: size in bytes, page aligned
  * @mm: address space of the process that created the object; its pinned memory includes @len

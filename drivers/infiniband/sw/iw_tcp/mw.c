@@ -6,8 +6,8 @@
  * binds the window by a work request, so rights are granted and withdrawn in the order of the
  * work requests. A window of type 1 can be used by all streams of its protection domain. A window
  * of type 2 can be used only by the stream that bound the window (RFC 5041 8.2), and the end of
- * the stream ends the binding. Verbs call this type 2B, because the driver also checks the
- * protection domain.
+ * the stream ends the binding. The driver also checks the protection domain; verbs call such
+ * windows type 2B.
  *
  * For the engines a window is a region: it has bounds, a lock and an entry in the table of STags.
  * The window uses the extents of its region. The region counts its windows, and can be neither

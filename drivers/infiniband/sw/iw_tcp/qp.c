@@ -90,7 +90,7 @@ static enum ib_event_type event_of(u32 err)
 
 /*
  * Queue a Terminate for transmission. A responder must not send before the first FPDU of the
- * initiator: in this case, request the FIN without a Terminate.
+ * initiator has arrived: until then, request the FIN without a Terminate.
  */
 static void send_term(struct iwt_qp *qp, u32 err)
 	__must_hold(&qp->stream.lock)
