@@ -120,7 +120,10 @@ static uint32_t iwt_read_qp_num(struct ibv_cq_ex *ibcq)
 	return to_iwt_cq_ex(ibcq)->cqe->qp_num;
 }
 
-/* A completion of a connected queue pair has none of these values. An iWARP port has no LID. */
+/*
+ * A completion of a connected queue pair has none of the following values. An iWARP port has no
+ * LID.
+ */
 
 static uint32_t iwt_read_src_qp(struct ibv_cq_ex *ibcq)
 {

@@ -48,8 +48,9 @@ static int put_pair(struct sk_buff *msg, const struct pair *p)
 }
 
 /*
- * Put the pairs in front of the first pair without a name into one nested netlink attribute.
- * Return: 0, or -EMSGSIZE; after an error the message contains none of the pairs.
+ * Put the pairs into one nested netlink attribute, but only those before the first pair without a
+ * name, if there is one. Return: 0, or -EMSGSIZE; after an error the message contains none of the
+ * pairs.
  */
 static int put_pairs(struct sk_buff *msg, const struct pair *p, int n)
 {

@@ -33,9 +33,9 @@
 #define ULPDU_MAX	64768
 
 /*
- * Does the consumer of the region allow that the peer's writes are stored in another order? A
- * Write must not overtake an atomic operation, so regions for atomic operations are excluded, and
- * those with windows, which may allow atomic operations.
+ * Does the consumer of the region allow that the peer's writes are stored in another order than
+ * they were sent? A Write must not overtake an atomic operation, so regions for atomic operations
+ * are excluded, and those with windows, which may allow atomic operations.
  */
 static bool any_order(const struct iwt_mr *mr)
 {
@@ -153,7 +153,7 @@ static void place_ahead(struct iwt_stream *st, struct iwt_hold *hold, struct iwt
 
 /*
  * Examine the FPDUs at the cursor, which is at the position @a->scan. Return: true if all bytes
- * were examined, except an FPDU at @a->scan that is perhaps not complete.
+ * were examined, except perhaps an incomplete FPDU at @a->scan.
  */
 static bool examine(struct iwt_stream *st, struct iwt_ahead_cursor *cur, u32 avail)
 	__must_hold(&st->lock)

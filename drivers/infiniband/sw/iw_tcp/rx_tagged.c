@@ -7,7 +7,7 @@
 #include "mr_copy.h"
 #include "mr_stag.h"
 
-/* A segment that iwt_fpdu_follows() has recognised has a new TO only; RDMAP ignores TO. */
+/* If f->follows, only the TO differs from that of the previous segment. RDMAP ignores the TO. */
 static u32 check_rdmap(const struct iwt_fpdu *f)
 {
 	return f->follows ? IWT_OK : iwt_rdmap_check(&f->ddp, f->ulpdu_len);

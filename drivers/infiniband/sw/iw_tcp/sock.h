@@ -139,7 +139,7 @@ void iwt_sock_release(struct iwt_sock *s, bool abort);
  */
 void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout);
 void iwt_sock_ask_early(struct iwt_sock *s);
-/* Is there no sign that the peer lives? */
+/* Does the peer seem not to answer? */
 bool iwt_sock_unanswered(const struct iwt_sock *s);
 
 /* sock_owner.c: process context; iwt_sock_set_owner() may sleep */

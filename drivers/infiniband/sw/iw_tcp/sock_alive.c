@@ -91,7 +91,7 @@ void iwt_sock_ask_early(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_unanswered() - is there no sign that the peer lives?
+ * iwt_sock_unanswered() - does the peer seem not to answer?
  * @s: socket
  *
  * The result is true if the peer has not answered TCP's last retransmission or probe yet, or if
@@ -101,7 +101,7 @@ void iwt_sock_ask_early(struct iwt_sock *s)
  * for example by a reset, the result is false. Any context; the result may be outdated when this
  * function returns.
  *
- * Return: true if there is no sign.
+ * Return: true if so.
  */
 bool iwt_sock_unanswered(const struct iwt_sock *s)
 {

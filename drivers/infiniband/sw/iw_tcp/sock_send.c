@@ -78,7 +78,10 @@ static int sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
 	if (unlikely(sk->sk_err) && sk->sk_state != TCP_CLOSE)
 		sock_error(sk);
 	ret = tcp_sendmsg_locked(sk, msg, len);
-	/* -EPIPE, too, if the process that created the socket has ended the sending direction */
+	/*
+	 * TCP also returns -EPIPE if the process that created the socket has ended the sending
+	 * direction
+	 */
 	return ret == -EPIPE && !READ_ONCE(s->shut) ? -ECONNRESET : ret;
 }
 

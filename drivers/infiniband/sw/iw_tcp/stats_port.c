@@ -79,8 +79,8 @@ static void fill_class(struct ib_class_port_info *info)
 }
 
 /*
- * Fill in the counters of errors and of stalls, and, in 32 bits, the counters of data and packets
- * that fill_ext() fills in, too. Counters that do not apply to this device stay 0.
+ * Fill in the counters of errors and of stalls, and the counters of data and packets in 32 bits;
+ * fill_ext() fills in the latter in 64 bits. Counters that do not apply to this device stay 0.
  */
 static void fill_counters(struct iwt_dev *dev, struct ib_pma_portcounters *p)
 {

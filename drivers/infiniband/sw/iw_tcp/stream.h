@@ -81,8 +81,8 @@ enum iwt_tx_term {
  *	or markers IWT_ZEROCOPY_OFF
  * @rtr: ready-to-receive message that is still to be sent
  * @confirm_due: with iwt_sq.confirm: index after the last request that needs a confirmation
- * @confirm_asked: a Read of this end, outstanding or answered, confirms all requests before this
- *	index
+ * @confirm_asked: a Read or atomic operation of this end, outstanding or answered, confirms all
+ *	requests before this index
  * @term: progress of the Terminate
  * @what: kind of the message being framed
  * @responses: number of Responses begun since the last work request

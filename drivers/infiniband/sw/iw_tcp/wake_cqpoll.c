@@ -16,9 +16,9 @@
  * timer has to do so several times in a row, it stops the deferring of posts: the engines of all
  * queue pairs run once more, and set the flag IWT_RING_NEED_WAKEUP before they read the ring for
  * the last time (see wake_doorbell.c). tests/unit/ring_model.py tries all orders of these steps.
- * The process has to use doorbells for some time if it did not call although it had posted, or if
- * many calls in a row found at most one request each. This time is doubled whenever that happens
- * again, up to a limit.
+ * The process has to use doorbells for some time if it did not make the call although it had
+ * posted, or if many calls in a row found at most one request each. This time is doubled whenever
+ * that happens again, up to a limit.
  *
  * A queue pair has up to two completion queues, and it is enough that the process polls one of
  * them. When the process has stopped polling both, the engine sets IWT_RING_NEED_WAKEUP again.

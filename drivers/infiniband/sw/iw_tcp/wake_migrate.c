@@ -80,7 +80,7 @@ void iwt_migrate_over_budget(struct iwt_qp *qp)
 	/* with PREEMPT_RT bottom halves always run in threads */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) || migrate_is_alone() || !iwt_stream_sends(st))
 		return;
-	/* if less is left, the process soon rings the next doorbell on its own processor */
+	/* if less is left, the next doorbell soon runs the engines on the poster's processor */
 	if (st->tx.msg.left <= IWT_TX_BATCH || !iwt_habit_seen(&m->habit, true))
 		return;
 	now = ktime_get_ns();

@@ -146,7 +146,8 @@ static void note_hit(struct iwt_stream *st)
  * @st: stream; the socket lock and the lock of the stream are held
  *
  * The engines call this function when they have no more data to send. Spins at most once in each
- * run, and only if the run has received data.
+ * run, and only if the run has received data. If the run has already started a request, this
+ * request counts as the reply, and no spin is needed.
  *
  * Return: true if the spin has found a posted request, which the engines have to send now.
  */

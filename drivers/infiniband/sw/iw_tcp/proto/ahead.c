@@ -3,8 +3,8 @@
  * Finding FPDUs behind a gap, and remembering those that were placed (RFC 5044 6, A.3).
  *
  * The beginning of an FPDU behind a gap is known only from a marker, or from the end of an FPDU
- * with a valid CRC. Other octets prove nothing: payload may contain an image of an FPDU, but
- * payload never lies where a marker must lie.
+ * with a valid CRC. Other octets prove nothing: payload may look like an FPDU, but payload never
+ * lies where a marker must lie.
  *
  * Octets are examined once, in the order of their positions. So a peer can't cause the CRC of an
  * octet to be computed many times, and the runs (struct iwt_ahead_run) are in the order of their
@@ -118,7 +118,7 @@ bool iwt_ahead_has_room(const struct iwt_ahead *a)
 	return a->n < IWT_AHEAD_RUNS;
 }
 
-/* Does @f, at TO and position, continue the run @r? */
+/* Does @f continue the run @r: does it follow the last FPDU of the run in position and in TO? */
 static bool run_goes_on(const struct iwt_ahead_run *r, const struct iwt_fpdu *f, u64 place)
 {
 	u64 to = get_unaligned_be64(r->hdr + HDR_TO) + (u64)r->n * run_payload(r);

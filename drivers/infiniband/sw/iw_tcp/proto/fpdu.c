@@ -122,7 +122,7 @@ static void fpdu_begin(struct iwt_fpdu *f, const u8 *word, u32 pos)
 
 /*
  * Copy @len octets of an FPDU, without markers, from @c, which is at stream position @pos.
- * Return: false when the pieces end early.
+ * Return: false if the pieces contain fewer octets.
  */
 static bool fpdu_copy(struct iwt_cursor *c, u32 pos, bool markers, u8 *to,
 		      u32 len)
@@ -477,7 +477,7 @@ enum iwt_fpdu_status iwt_fpdu_read_plain(const struct iwt_cursor *at, size_t cur
  *	afterwards only iwt_fpdu_piece() can use @at
  * @rules: as given to iwt_fpdu_read()
  *
- * Return: false when the pieces end early.
+ * Return: false if the pieces end before the payload.
  */
 bool iwt_fpdu_payload(struct iwt_fpdu *f, struct iwt_cursor *at,
 		      const struct iwt_fpdu_rules *rules)

@@ -29,7 +29,7 @@ struct iwt_fpdu {
 	u32 payload_len;	/* after hdr, before pad */
 	struct iwt_ddp ddp;
 	u8 hdr[IWT_MAX_ULPDU_HDR];
-	u32 pos;		/* stream position of the FPDU (markers) */
+	u32 pos;		/* stream position of the FPDU */
 	u32 walked;		/* payload octets that iwt_fpdu_piece() has returned */
 	u32 room;		/* octets from the next payload octet to the next marker */
 	const u8 *flat;		/* the payload, if the FPDU is contiguous, else NULL */

@@ -190,8 +190,8 @@ u32 iwt_mpa_build(const struct iwt_mpa_frame *f, const void *pd, u8 *buf)
 }
 
 /*
- * Limit a depth to the highest depth that a frame can contain: one less than the highest value
- * of the field, because that value means "not negotiated".
+ * Limit IRD or ORD to the highest number that a frame can contain: one less than the highest
+ * value of the field, because that value means "not negotiated".
  */
 static u16 mpa_depth(u16 depth)
 {
@@ -204,7 +204,7 @@ static u16 mpa_depth(u16 depth)
  * @req: Request; the function sets all fields, the caller then sets @pd_len
  *
  * The Request has revision 2 if this end supports revision 2, because only revision 2 negotiates
- * the read depths (RFC 6581 9). But if the peer may be an RDMAC peer, the Request has revision 1
+ * IRD and ORD (RFC 6581 9). But if the peer may be an RDMAC peer, the Request has revision 1
  * (RFC 5044 C.2.5): an RDMAC peer would treat the enhanced word as private data.
  */
 void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req)
@@ -377,11 +377,11 @@ static u32 mpa_conclude_rtr(const struct iwt_mpa_frame *req,
  * @terms: set to the negotiated terms; if @terms->err is not IWT_OK, the first FPDU has to be a
  *	Terminate with this error
  *
- * It is no error if the Reply is not enhanced: then the depths are not negotiated. It is no error
- * either if the responder declines peer-to-peer mode: then the roles of client and server remain.
- * ORD is lowered to the responder's IRD, and IRD is raised to the responder's ORD up to the limit
- * of the device (RFC 6581 9.1). A Reply of revision 0 is from an RDMAC peer: markers and CRC are
- * used in both directions (RFC 5044 C.2.5).
+ * It is no error if the Reply is not enhanced: then IRD and ORD are not negotiated. It is no
+ * error either if the responder declines peer-to-peer mode: then the roles of client and server
+ * remain. ORD is lowered to the responder's IRD, and IRD is raised to the responder's ORD up to
+ * the limit of the device (RFC 6581 9.1). A Reply of revision 0 is from an RDMAC peer: markers
+ * and CRC are used in both directions (RFC 5044 C.2.5).
  */
 void iwt_mpa_conclude(const struct iwt_mpa_wish *own,
 		      const struct iwt_mpa_frame *req,
