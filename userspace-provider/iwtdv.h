@@ -19,7 +19,7 @@ extern "C" {
 enum {
 	/* maximum private data in bytes; with MPA revision 2 the maximum is 508 */
 	IWTDV_MAX_PRIVATE_DATA = 512,
-	/* value of ird or ord: the peer does not negotiate this depth */
+	/* value of ird or ord: the peer does not negotiate this number */
 	IWTDV_DEPTH_ANY = 0x3fff,
 };
 

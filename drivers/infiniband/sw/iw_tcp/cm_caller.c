@@ -22,7 +22,7 @@ static const struct rdma_cm_id *caller(struct iw_cm_id *id)
 {
 	struct rdma_cm_id *up = id->context;
 
-	/* compare the device first: rdma_iw_cm_id() uses up->device */
+	/* compare the device first: rdma_iw_cm_id() dereferences up->device, which may be NULL */
 	if (!up || up->device != id->device || rdma_iw_cm_id(up) != id)
 		return NULL;
 	return up;

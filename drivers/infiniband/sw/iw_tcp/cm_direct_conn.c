@@ -15,7 +15,7 @@
 /*
  * Maximum pauses between two attempts, in milliseconds. The pause is doubled each time: up to
  * IWT_DIRECT_PAUSE_SOON_MS in the first IWT_DIRECT_SOON_MS after the change to RTR, and later up
- * to IWT_DIRECT_PAUSE_MAX_MS. Only iwt_direct_pace_next() can make a pause longer.
+ * to IWT_DIRECT_PAUSE_MAX_MS. Only iwt_direct_pace_next() can require longer pauses.
  */
 #define IWT_DIRECT_PAUSE_SOON_MS	200
 #define IWT_DIRECT_PAUSE_MAX_MS		1000
@@ -252,7 +252,7 @@ void iwt_direct_work(struct work_struct *work)
 	iwt_direct_leave(port);
 }
 
-/* ---- events of endpoints, called by the work of the endpoints ---- */
+/* ---- struct iwt_direct_ops: the work of an endpoint calls these functions ---- */
 
 /* The initiator's startup has ended. @status: 0 if the connection is established, or -errno. */
 static void on_reply(struct iwt_ep *ep, int status)
@@ -356,8 +356,8 @@ static void refuse(struct iwt_ep *ep)
 }
 
 /*
- * Answer the Request if the endpoint still waits for the answer. If the Reply can't be sent, the
- * connection is lost.
+ * If the endpoint still waits for the answer to its Request: accept the Request if @d awaits it,
+ * otherwise refuse the Request. If the Reply can't be sent, the connection is lost.
  */
 static void answer(struct iwt_direct_qp *d, struct iwt_ep *ep, const struct iwt_direct_end *peer)
 	__must_hold(&d->lock)

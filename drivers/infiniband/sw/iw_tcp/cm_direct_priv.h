@@ -32,8 +32,8 @@ struct iwt_direct_port;
  * @work: makes the next attempt, and checks whether requests have waited too long
  * @rtr_at: time of the change to RTR, in jiffies
  * @next_try: time of the next attempt, in jiffies
- * @pause: milliseconds from the end of an attempt to the next attempt; iwt_direct_pace_ms() may
- *	require more
+ * @pause: milliseconds from the end of an attempt to the next attempt; iwt_direct_pace_next()
+ *	may require a longer pause
  * @user: uid of the user for which the queue pair is counted (cm_direct_pace.c)
  * @waits: the queue pair is counted
  * @tries: number of attempts

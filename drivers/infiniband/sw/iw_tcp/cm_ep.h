@@ -118,7 +118,7 @@ enum iwt_ep_bit {
 	IWT_EP_LOST,
 	IWT_EP_ABORT_WANTED,	/* also set if the queue pair is being destroyed */
 	IWT_EP_ORPHANED,	/* the listener has ended */
-	IWT_EP_KILLED,		/* reset the connection, for example to evict it */
+	IWT_EP_KILLED,		/* reset the connection, for example to evict the endpoint */
 	IWT_EP_EXPIRED,		/* ep->timer has run */
 };
 

@@ -539,7 +539,7 @@ static void look_for_end(struct iwt_ep *ep)
 		left -= min_t(u32, left, max(n, 0));
 	} while (n > 0 && left);
 	if (n > 0 || n == -EBUSY || n == -EINTR)
-		iwt_ep_raise(ep, IWT_EP_SOCK);	/* other work or the socket's owner runs first */
+		iwt_ep_raise(ep, IWT_EP_SOCK);	/* let other work or the socket's owner run */
 	else if (n != -EAGAIN)
 		iwt_ep_step(ep, n ? IWT_CME_LOST : IWT_CME_FIN, n);
 }

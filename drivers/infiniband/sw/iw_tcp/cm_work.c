@@ -85,7 +85,9 @@ static bool report_again(struct iwt_ep *ep)
 	return true;
 }
 
-/* iwt_cmfsm() has a separate event for an abort while TCP refers to memory of work requests. */
+/*
+ * Return: @event; but IWT_CME_ABORT_ZC for an abort while TCP refers to memory of work requests.
+ */
 static enum iwt_cm_event exact_event(const struct iwt_ep *ep, enum iwt_cm_event event)
 	__must_hold(&ep->lock)
 {

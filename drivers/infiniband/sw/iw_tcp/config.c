@@ -39,7 +39,7 @@ static const char * const zerocopy_words[] = {
 	[IWT_ZEROCOPY_ALWAYS]	= "always",
 };
 
-/* A worker that polls, or an engine that spins, disables preemption: too long for PREEMPT_RT. */
+/* A worker that polls, or an engine that spins, disables preemption too long for PREEMPT_RT. */
 #ifdef CONFIG_INFINIBAND_IW_TCP_POLLING
 #define CAN_POLL	(!IS_ENABLED(CONFIG_PREEMPT_RT))
 #else

@@ -64,7 +64,7 @@ struct iwt_cq_part {
  *	same time (rules in the kernel's Documentation/infiniband/core_locking.rst)
  * @async: asynchronous event of the queue: completions are lost
  * @raw_offset: nanoseconds by which the process's CLOCK_MONOTONIC_RAW is ahead of the kernel's
- * @first: number of entries after the control words; their memory lives as long as the queue
+ * @first: number of entries after the control words; their memory exists as long as the queue
  * @part: memory of the entries in use; if @part.ent is NULL, the @first entries are in use
  * @next: memory of the entries to which the process is moving; @next.ent is NULL if the process
  *	is not moving

@@ -45,8 +45,8 @@
 #define LOOK_AT		64
 
 /*
- * Kept rings: the driver no longer uses these rings, but others still have references to the
- * pages. kept_lock guards the list, and may be taken inside mmap_lock.
+ * Kept rings: the driver no longer uses these rings, but somebody else still has references to
+ * the pages. kept_lock guards the list, and may be taken inside mmap_lock.
  */
 static DEFINE_MUTEX(kept_lock);
 static LIST_HEAD(kept);

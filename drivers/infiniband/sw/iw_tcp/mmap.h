@@ -13,7 +13,7 @@
  * @mm: address space of the process that created the object; its pinned memory includes @len
  * @cred: credentials of the user; the locked memory of the user includes @len. NULL if the
  *	process had CAP_IPC_LOCK
- * @node: entry in the list of kept rings: others still use the pages of these rings (mmap.c)
+ * @node: entry in the list of kept rings, which the driver does not use any more (mmap.c)
  * @looked: of a kept ring: the pages of the first @looked bytes are not checked again, because
  *	only the driver has references to these pages
  */

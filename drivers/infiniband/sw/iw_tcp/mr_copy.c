@@ -17,10 +17,11 @@
  * @from: source; must not overlap the destination
  * @len: bytes
  *
- * Any context. Most calls copy a whole segment. On x86, memcpy() uses the string instruction only
- * if the processor also executes it fast for short copies (FSRM). Without FSRM memcpy() is a loop
- * of moves, which is slower for a segment. copy_from_user() and copy_to_user() use the string
- * instruction for long copies on all processors.
+ * Any context. Most calls copy a whole segment. On x86, memcpy() uses the string instruction (rep
+ * movs) only if the processor also executes it fast for short copies (FSRM). Without FSRM
+ * memcpy() is a loop of moves, which is slower for a segment than the string instruction.
+ * copy_from_user() and copy_to_user() use the string instruction for long copies on all
+ * processors.
  */
 void iwt_copy(u8 *to, const u8 *from, size_t len)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Lists of extents of kernel memory (struct iwt_extent). The functions take no locks: the caller
- * holds the lock of the region that has the list, if others can access the list.
+ * holds the lock of the region that has the list, if other contexts can access the list.
  */
 #include "mr_extents.h"
 

@@ -41,7 +41,7 @@
  */
 #define WRITTEN_MAX	16
 
-/* Tags of an entry of the table. Engines may only read a page if its entry has no tag. */
+/* Tags of an entry of the table. If its entry has no tag, engines must not write a page. */
 #define WRITABLE	1UL
 #define WRITTEN		3UL	/* writable, and an engine has written the page */
 
@@ -260,7 +260,10 @@ void iwt_odp_end(struct iwt_odp *odp)
 {
 	unsigned long next = 0;
 
-	/* get_page() in note_forgotten() is safe only while the notifier is registered */
+	/*
+	 * The table has no references to pages: get_page() in note_forgotten() is safe only while
+	 * the notifier is registered.
+	 */
 	do {
 		struct forgotten f = {};
 

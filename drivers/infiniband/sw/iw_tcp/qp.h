@@ -36,9 +36,9 @@
  *                                                     an skb, irqs off, innermost
  *
  * Order: { socket | cqpoll->lock }, stream->lock, then one of { srq.rq.lock | mr->lock |
- * cq->lock | zc->lock }; windows_lock is taken inside mr->lock. sq->lock and rq->lock are taken
- * alone. A modification of a shared receive queue holds srq->change, a mutex, outside
- * srq.rq.lock. Only qp.c writes qp->state.
+ * cq->lock | zc->lock }; windows_lock and the locks of on-demand paging (mr_odp_*.c) are taken
+ * inside mr->lock. sq->lock and rq->lock are taken alone. A modification of a shared receive
+ * queue holds srq->change, a mutex, outside srq.rq.lock. Only qp.c writes qp->state.
  */
 #ifndef IWT_QP_H
 #define IWT_QP_H
@@ -108,7 +108,7 @@ struct iwt_qp_llp_ops {
  *	rdma_cm could delay a reset that waits for the end of all connections. Guarded as @eps
  * @rc: the connection is a direct connection; its requests complete as with InfiniBand
  * @running: the engines run; a callback of TCP during this time only sets @again. The socket lock
- *	guards both
+ *	guards @running and @again
  * @again: the transmit engine must run once more before the engines stop
  * @term_err: error that ended the stream, or IWT_OK
  * @destroyed: the consumer is destroying the queue pair: IB_EVENT_QP_LAST_WQE_REACHED is not

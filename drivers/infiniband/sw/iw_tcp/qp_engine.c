@@ -308,8 +308,8 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 /*
  * The TCP state has changed, or data has arrived (qp_data_ready()). Do not receive here if the
  * last run of the receive engine has used up its budget: then iwt_sock_run_bh() has queued a work
- * item, which receives all data that arrive until then in one run. Otherwise receive, because a
- * change of the TCP state is handled only after all bytes that have arrived.
+ * item, which receives in one run all data that arrive before it runs. Otherwise receive, because
+ * a change of the TCP state is handled only after all bytes that have arrived.
  */
 static void qp_state_change(struct iwt_sock *s, void *ctx)
 {

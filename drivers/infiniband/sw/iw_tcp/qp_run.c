@@ -73,8 +73,8 @@ static __always_inline bool run_engine(struct iwt_qp *qp,
  * iwt_qp_run() - a request was posted: run the engines, or flush
  * @qp: queue pair
  *
- * Any context. If the context allows this, the function runs the engines or flushes at once;
- * otherwise the function queues work.
+ * Any context. If the context allows it to run the engines or to flush, the function does so at
+ * once; otherwise the function queues work.
  */
 void iwt_qp_run(struct iwt_qp *qp)
 {

@@ -271,8 +271,9 @@ void iwt_qp_end(struct iwt_qp *qp)
 }
 
 /*
- * Complete the requests that still wait until TCP releases their memory. If the device is being
- * removed, a process that polls still waits for these completions. May sleep.
+ * Complete also the requests whose memory TCP has not released yet: the connection was released,
+ * so TCP sends no more data from this memory. If the device is being removed, a process that
+ * polls still waits for these completions. May sleep.
  */
 static void flush_held(struct iwt_qp *qp)
 {

@@ -132,7 +132,7 @@ static void note_taken(struct iwt_stream *st, u32 size)
 		rx->ahead -= min(rx->ahead, size);
 }
 
-/* Progress of a step: bytes, FPDUs, and the number of these FPDUs that begin a segment. */
+/* Progress of a step: bytes, FPDUs, and the number of these FPDUs that begin a TCP segment. */
 struct taken {
 	u32 used;
 	u32 fpdus;

@@ -34,8 +34,8 @@
 
 /*
  * Does the consumer of the region allow that the peer's writes are stored in another order than
- * they were sent? A Write must not overtake an atomic operation, so regions for atomic operations
- * are excluded, and those with windows, which may allow atomic operations.
+ * the peer has sent them? A Write must not overtake an atomic operation, so regions for atomic
+ * operations are excluded, and those with windows, which may allow atomic operations.
  */
 static bool any_order(const struct iwt_mr *mr)
 {

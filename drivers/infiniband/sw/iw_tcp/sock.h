@@ -61,9 +61,8 @@ enum iwt_sock_state {
  *
  * Callbacks are called with the spinlock of the socket held and bottom halves off, or by the task
  * that owns the socket: in the backlog; for @state_change, in iwt_sock_shutdown(); or in a system
- * call of a process on a socket that the process has brought, for example setsockopt(2) or
- * shutdown(2). The callbacks of a listener may be called without the lock of the listener. A
- * member may be NULL.
+ * call of a process on its own socket, for example setsockopt(2) or shutdown(2). The callbacks of
+ * a listener may be called without the lock of the listener. A member may be NULL.
  */
 struct iwt_sock_ops {
 	void (*data_ready)(struct iwt_sock *s, void *ctx);

@@ -66,7 +66,7 @@ void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout)
  *
  * After a FIN, iwt_sock_unanswered() needs these probes: if the peer has acknowledged the FIN,
  * TCP has nothing to retransmit. Because of these probes TCP ends the connection only after
- * MAX_TCP_KEEPCNT unanswered probes; the deadline of the endpoint passes earlier.
+ * MAX_TCP_KEEPCNT unanswered probes; the deadline of the endpoint passes before that.
  */
 void iwt_sock_ask(struct sock *sk)
 {

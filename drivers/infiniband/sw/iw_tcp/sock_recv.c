@@ -77,7 +77,7 @@ u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
  *
  * As iwt_sock_peek(). The search begins at the end of the queue, where new data arrive, so a
  * caller that searches again after each segment does not pass all skbs each time. The search can
- * end at the first skb that ends too early: all skbs before this skb end even earlier.
+ * end at the first skb that ends before that byte: all skbs before this skb end even earlier.
  *
  * Return: number of bytes from the cursor on; 0: the caller must not use @cur.
  */

@@ -25,7 +25,7 @@
 #define TX_LARGE_ROOM	(4 << 10)
 /* Maximum number of large buffers of a batch, so that one skb can refer to all their pages. */
 #define TX_BUFS		2
-/* Maximum number of bytes in front of payload: ULPDU_Length, and the longer DDP header. */
+/* Maximum number of bytes in front of payload: ULPDU_Length, and an untagged DDP header. */
 #define DATA_HEAD	(IWT_FPDU_LEN_LEN + IWT_DDP_UNTAGGED_LEN)
 
 /* End the segment after the last piece, even if the segment is not full. */
@@ -65,8 +65,8 @@ static void end_segment(struct iwt_tx *tx)
 /*
  * As mulpdu_now(), with markers. An FPDU of the length iwt_mulpdu() does not fill its segment if
  * the FPDU contains fewer markers than iwt_mulpdu() allows for. TCP can pass many segments
- * together only if they are full. So if the message does not end in such a segment, two FPDUs
- * share the segment, and fill it.
+ * together only if they are full. So then two FPDUs share the segment, and fill it, unless the
+ * message ends in the segment.
  */
 static noinline u32 mulpdu_marked(struct iwt_tx *tx, u32 mss)
 {

@@ -38,7 +38,7 @@ struct iwt_region {
 	 */
 	const void *owner;
 	/*
-	 * Not 0: the consumer does not rely on the order of the peer's writes to the region. Each
+	 * Not 0: the consumer does not rely on the order of the peer's writes to the region. The
 	 * registration sets IWT_RELAXED; rx_place.c replaces IWT_RELAXED with a number that no
 	 * other registration of the device has.
 	 */

@@ -47,7 +47,7 @@ enum iwt_qp_action {
 	IWT_QA_REFUSE		= 1 << 5,	/* the event is not allowed: return -EINVAL */
 	IWT_QA_SEAL		= 1 << 6,	/* do not start requests that are posted later */
 	IWT_QA_GRACE		= 1 << 7,	/* the close waits: set a deadline */
-	IWT_QA_DRAINED		= 1 << 8,	/* report that all posted requests are done */
+	IWT_QA_DRAINED		= 1 << 8,	/* report that the send queue is drained */
 	IWT_QA_WATCH		= 1 << 9,	/* the next request that is posted must fail */
 };
 

@@ -35,12 +35,12 @@ struct iwt_mpa_hdr {
 } __packed;
 static_assert(sizeof(struct iwt_mpa_hdr) == IWT_MPA_HDR_LEN);
 
-/* Enhanced word, RFC 6581 6: two halves, each with two flags and a depth of 14 bits */
+/* Enhanced word, RFC 6581 6: two halves, each with two flags and 14 bits of IRD or ORD */
 #define IWT_MPA_ENH_P2P		0x8000	/* A, first half */
 #define IWT_MPA_ENH_RTR_SEND	0x4000	/* B, first half */
 #define IWT_MPA_ENH_RTR_WRITE	0x8000	/* C, second half */
 #define IWT_MPA_ENH_RTR_READ	0x4000	/* D, second half */
-#define IWT_MPA_ENH_DEPTH	0x3fff	/* mask of the depth; as a depth: not negotiated */
+#define IWT_MPA_ENH_DEPTH	0x3fff	/* mask of IRD and ORD; as a value: not negotiated */
 
 struct iwt_mpa_enh {
 	__be16 ird;
