@@ -211,7 +211,7 @@ int iwt_wqe_set_bind(struct iwt_send_wqe *wqe, const struct ibv_mw *mw,
 	return 0;
 }
 
-/* Returns the IWT_WR_* opcode of an operation of IWT_FEATURE_RFC7306; -1 for other opcodes. */
+/* Returns the enum iwt_wr_opcode of an operation of IWT_FEATURE_RFC7306; -1 for other opcodes. */
 static int iwt_rfc7306_opcode(enum ibv_wr_opcode opcode)
 {
 	switch (opcode) {

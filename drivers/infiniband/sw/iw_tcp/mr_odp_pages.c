@@ -261,8 +261,9 @@ void iwt_odp_end(struct iwt_odp *odp)
 	unsigned long next = 0;
 
 	/*
-	 * The table has no references to pages: get_page() in note_forgotten() is safe only while
-	 * the notifier is registered.
+	 * The table has no references to pages: a page in the table certainly exists only while
+	 * the notifier is registered. So note_forgotten() calls get_page() before the notifier is
+	 * removed.
 	 */
 	do {
 		struct forgotten f = {};

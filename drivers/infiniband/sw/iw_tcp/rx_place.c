@@ -25,7 +25,7 @@
 
 /* Maximum number of bytes to examine in one call. */
 #define PLACE_STEP	(256 << 10)
-/* Cost of an FPDU besides its bytes, as the number of bytes that take the same time. */
+/* Cost of an FPDU besides its bytes, as the number of bytes that are examined in that time. */
 #define PLACE_COST	512
 /* Maximum number of gaps whose bytes are examined in one call. */
 #define PLACE_GAPS	4

@@ -165,8 +165,8 @@ bool iwt_rx_must_wait(struct iwt_stream *st)
  * iwt_rx_end_wait() - the stream has ended: do not wait for a receive any more
  * @st: stream; its lock is held
  *
- * If a shared receive queue has woken the stream for a receive, the queue wakes the next stream
- * that waits instead. Never sleeps: the timer may still be running (iwt_rx_wait_quiesce()).
+ * If a shared receive queue has woken the stream for a receive, the queue now wakes the next
+ * waiting stream. Never sleeps: the timer may still be running (iwt_rx_wait_quiesce()).
  */
 void iwt_rx_end_wait(struct iwt_stream *st)
 {

@@ -528,7 +528,7 @@ void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay)
 /**
  * iwt_sock_release() - close and release the socket
  * @s: socket
- * @abort: reset the connection instead of closing it in order
+ * @abort: reset the connection instead of closing it gracefully
  *
  * No callback runs afterwards, except the callbacks of a listener: the argument of a listener's
  * callbacks must stay valid for an RCU grace period. Another thread that found @s under RCU may
