@@ -179,8 +179,8 @@ static void attempt(struct iwt_direct_qp *d)
 
 /*
  * Have work requests waited for the connection longer than the attributes timeout and retry_cnt
- * allow, and at least IWT_DIRECT_PATIENCE_MS? If the attributes set no limit, the answer is
- * always no.
+ * allow, longer than IWT_DIRECT_PATIENCE_MS, and longer than IWT_DIRECT_LEAST_TRIES attempts
+ * usually take? If the attributes set no limit, the answer is always no.
  */
 static bool waits_too_long(struct iwt_direct_qp *d)
 	__must_hold(&d->lock)
