@@ -13,6 +13,8 @@ settings_begin
 # seen: prints the values that tos.py has seen, in one line
 seen() { grep -v ready "$TMP/tos" | sort | tr '\n' ' '; }
 
+sees() { [ "$(seen)" = "$1" ]; }
+
 # expect WHAT VALUES ADDRESS-OF-B OPTION...: connects A to B, with these options of ucmatose's
 # client, and checks the values in the segments that A receives (in) and sends (out)
 expect() {
@@ -21,14 +23,15 @@ expect() {
 	[[ $ip != *:* ]] || family=(-f ip6)
 	start in_a python3 "$IWT_LIB/tos.py" "$IF_A" 7471 >"$TMP/tos"
 	eyes=$PID
-	busywait 10 grep -q ready "$TMP/tos"
+	busywait "$IWT_TIME" grep -q ready "$TMP/tos"
 	pair "$what" 7471 "ucmatose ${family[*]} -b $ip" "ucmatose ${family[*]} -s $ip $*"
-	stop "$eyes"
-	if [ "$(seen)" = "$want" ]; then
+	# the program that watches may be slower than the connection
+	if busywait "$IWT_TIME" sees "$want"; then
 		ok "$what: $want"
 	else
 		not_ok "$what: $(seen)instead of $want"
 	fi
+	stop "$eyes"
 }
 
 # ecn N: sets net.ipv4.tcp_ecn: 1 requests ECN, 2 only accepts ECN
