@@ -98,11 +98,13 @@ status_trust() {
 	fi
 }
 
-# iw_tcp_device DEVICE: is DEVICE a link of iw_tcp? Only iw_tcp has the counter mpa_bad. In the
-# mode "shared" of RDMA network namespaces, only the initial network namespace has the counters in
-# /sys
+# iw_tcp_device DEVICE: is DEVICE a link of iw_tcp? Its description is the name of the driver. If
+# an administrator has changed the description: only iw_tcp has the counter mpa_bad (unless the
+# driver was built without counters). In the mode "shared" of RDMA network namespaces, only the
+# initial network namespace has the counters in /sys
 iw_tcp_device() {
-	[ -e "$IB/$1/ports/1/hw_counters/mpa_bad" ] ||
+	[ "$(cat "$IB/$1/node_desc" 2>/dev/null)" = iw_tcp ] ||
+		[ -e "$IB/$1/ports/1/hw_counters/mpa_bad" ] ||
 		rdma statistic show link "$1/1" 2>/dev/null | grep -qw mpa_bad
 }
 

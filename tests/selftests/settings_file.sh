@@ -61,8 +61,14 @@ names() {
 	for place; do grep -q "^iw_tcp-link: $FILE:$place: " "$TMP/said" || return 1; done
 }
 
-# supported: copies lines with settings; leaves out "polling" if this kernel does not support it
-supported() { if may_poll; then cat; else grep -v polling; fi; }
+# supported: copies lines with settings; leaves out settings whose values need a feature that this
+# kernel or this build of the driver does not have
+supported() {
+	local without=()
+	may_poll || without+=(-e polling)
+	has_feature DIRECT || without+=(-e direct_port)
+	if [ ${#without[@]} -eq 0 ]; then cat; else grep -v "${without[@]}"; fi
+}
 
 two_namespaces
 MADE_DEV+=("$NS_A $LINK")
