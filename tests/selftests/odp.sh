@@ -128,12 +128,12 @@ others() {
 }
 [ -n "${IWT_BASIC:-}" ] || others
 
-# waiting HOW: starts the test "odpHOW" of iwt_memory; $waiter is its process. The streams of this
-# process wait for page faults (with "advise", a call of ibv_advise_mr waits). These page faults do
-# not end, even after the process has exited, as long as another process, $keeper, runs. Fails if
-# the kernel has no userfaultfd.
+# waiting HOW [ARGUMENT...]: starts the test "odpHOW" of iwt_memory; $waiter is its process. The
+# streams of this process wait for page faults (with "advise", a call of ibv_advise_mr waits). These
+# page faults do not end, even after the process has exited, as long as another process, $keeper,
+# runs. Fails if the kernel has no userfaultfd.
 waiting() {
-	start in_a "$IWT_BIN/iwt_memory" -a $IP_A -t "odp$1" >"$TMP/waits" 2>&1
+	start in_a "$IWT_BIN/iwt_memory" -a $IP_A -t "odp$1" "${@:2}" >"$TMP/waits" 2>&1
 	waiter=$PID
 	busywait "$IWT_TIME" grep -Eq "^# (waits|no userfaultfd)" "$TMP/waits" || diag <"$TMP/waits"
 	keeper=$(sed -n 's/^# keeper //p' "$TMP/waits")
@@ -141,6 +141,20 @@ waiting() {
 }
 # nothing: does A have no object any more, although the keeper still runs?
 nothing() { no_resources "$NS_A" "$DEV_A" >"$TMP/left"; }
+# another_link: adds a second link to A, whose address is $IP_C
+IF_C=i${TAG}c DEV_C=iwt${TAG}c IP_C=10.79.0.1
+another_link() {
+	ip -n "$NS_A" link add "$IF_C" type dummy && ip -n "$NS_A" addr add $IP_C/24 dev "$IF_C" &&
+		ip -n "$NS_A" link set "$IF_C" up && link_add "$NS_A" "$DEV_C" "$IF_C"
+}
+# no_context LINK...: has no process an open context of these links in A? A context goes only after
+# all objects of the context
+no_context() {
+	local link
+	for link; do
+		in_a rdma resource show "$link" >"$TMP/left" && grep -q ' ctx 0 ' "$TMP/left" || return
+	done
+}
 is_sleep() { [ "$(cat "/proc/$waiter/comm")" = sleep ]; }
 
 what="page faults that do not end"
@@ -149,6 +163,21 @@ if waiting stay; then
 	check "$what: the process is killed" busywait 20 not alive "$waiter"
 	check "$what: the process was killed: nothing is left" busywait 20 nothing || diag <"$TMP/left"
 	kill "$keeper"
+	check "another link" another_link
+	# The keeper has the descriptors of rdma_cm, so only the end of the process's address space ends
+	# these connections. But the workers that resolve page faults also use the address space.
+	for links in "one link" "two links"; do
+		other=()
+		[ "$links" = "one link" ] || other=(-b $IP_C)
+		waiting inherit "${other[@]}"
+		kill -KILL "$waiter"
+		check "$what, on $links: the process is killed" busywait 20 not alive "$waiter"
+		check "$what, on $links: only the keeper's identifiers are left" busywait 20 no_context "$DEV_A" "$DEV_C" ||
+			diag <"$TMP/left"
+		kill "$keeper"
+		check "$what, on $links: nothing is left" busywait 20 nothing || diag <"$TMP/left"
+	done
+	check "the other link is deleted" link_del "$NS_A" "$DEV_C"
 	waiting exec
 	check "$what: the process executes another program" busywait 20 is_sleep
 	check "$what: another program: nothing is left" busywait 20 nothing || diag <"$TMP/left"

@@ -59,6 +59,12 @@ struct ibv_context *cm_open(const char *address, const char *port)
 	return listener->verbs;
 }
 
+void cm_inherit(void)
+{
+	if (fcntl(events->fd, F_SETFD, 0))
+		die("fcntl");
+}
+
 void cm_close(void)
 {
 	rdma_destroy_id(listener);

@@ -31,6 +31,8 @@ struct conn {
  * of this context does not block.
  */
 struct ibv_context *cm_open(const char *address, const char *port);
+/* Programs that this process executes inherit the connections of the last cm_open() */
+void cm_inherit(void);
 void cm_close(void);
 
 /* Creates two queue pairs with the attributes @near and @far, and connects the queue pairs. */

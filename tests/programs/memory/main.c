@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_memory -a ADDRESS [-p PORT] [-t WHAT] [-n ROUNDS] [-s SEED] [-f FILE]: tests memory
- * regions. The process connects to itself at ADDRESS, an address of a link, and PORT (7476).
+ * iwt_memory -a ADDRESS [-b OTHER] [-p PORT] [-t WHAT] [-n ROUNDS] [-s SEED] [-f FILE]: tests
+ * memory regions. The process connects to itself at ADDRESS, an address of a link, and PORT (7476).
  * ROUNDS (300) determines the number of random steps. SEED repeats a run. WHAT (rereg) is:
  *
  *	rereg		ibv_rereg_mr(); FILE: a file that the process may only read
@@ -16,7 +16,9 @@
  * These tests print results in TAP. The following tests run until a script kills them:
  *
  *	odpkill		ends objects while a stream waits for pages, again and again
- *	odpstay		prints "# waits" when streams wait for page faults
+ *	odpstay		prints "# waits" when streams wait for page faults. OTHER: the address of
+ *			another link, on which streams wait, too
+ *	odpinherit	as odpstay, but another process inherits the connections
  *	odpexec		as odpstay, then replaces the process by another program
  *	odpadvise	prints "# waits" when ibv_advise_mr() waits for a page fault
  *	hold		prints "# holds" when regions are registered
@@ -42,13 +44,14 @@ static bool needs_file(const char *what)
 int main(int argc, char **argv)
 {
 	struct bench b = { .port = "7476" };
-	const char *file = NULL, *seed = NULL, *what = "rereg";
+	const char *file = NULL, *seed = NULL, *other = NULL, *what = "rereg";
 	uint32_t rounds = 300;
 	int c;
 
-	while ((c = getopt(argc, argv, "a:p:n:s:f:t:")) != -1) {
+	while ((c = getopt(argc, argv, "a:b:p:n:s:f:t:")) != -1) {
 		switch (c) {
 		case 'a': b.address = optarg; break;
+		case 'b': other = optarg; break;
 		case 'p': b.port = optarg; break;
 		case 'n': rounds = strtoul(optarg, NULL, 0); break;
 		case 's': seed = optarg; break;
@@ -76,8 +79,8 @@ int main(int argc, char **argv)
 		test_odp_charge(&b, file);
 	else if (!strcmp(what, "odpkill"))
 		test_odp_kill(&b);
-	else if (!strcmp(what, "odpstay") || !strcmp(what, "odpexec"))
-		test_odp_wait(&b, what + 3);
+	else if (!strcmp(what, "odpstay") || !strcmp(what, "odpinherit") || !strcmp(what, "odpexec"))
+		test_odp_wait(&b, other, what + 3);
 	else if (!strcmp(what, "odpcost"))
 		test_odp_cost(&b, file);
 	else if (!strcmp(what, "odpadvice"))

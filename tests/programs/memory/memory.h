@@ -74,7 +74,7 @@ void test_dmabuf(struct bench *b, uint32_t rounds);
 void test_odp(struct bench *b, uint32_t rounds);
 void test_odp_kill(struct bench *b);
 void test_odp_charge(struct bench *b, const char *stat);
-void test_odp_wait(struct bench *b, const char *what);
+void test_odp_wait(struct bench *b, const char *other, const char *what);
 void test_odp_cost(struct bench *b, const char *dir);
 void test_odp_advice(struct bench *b);
 void test_odp_advise(struct bench *b);

@@ -264,16 +264,29 @@ void odp_keep(int fd)
 }
 
 /*
- * Makes streams wait for page faults, and waits until a script kills the process. @what: "stay",
- * or "exec" to replace the process by another program first
+ * Makes streams wait for page faults, and waits until a script kills the process. @other: NULL, or
+ * the address of another link, on which streams wait, too. @what: "stay"; "inherit" if another
+ * process inherits the connections, so that they do not end with this process; or "exec" to
+ * replace the process by another program first
  */
-void test_odp_wait(struct bench *b, const char *what)
+void test_odp_wait(struct bench *b, const char *other, const char *what)
 {
-	struct stuck s = {};
+	struct bench second = { .address = other, .port = b->port };
+	bool inherit = !strcmp(what, "inherit");
+	struct stuck s = {}, s2 = {};
 
 	if (!begin(b, &s)) {
 		printf("# no userfaultfd\n");
 		return;
+	}
+	if (inherit)
+		cm_inherit();
+	if (other) {
+		bench_open(&second);
+		if (second.verbs == b->verbs || !begin(&second, &s2) || fcntl(s2.fd, F_SETFD, 0))
+			die("another link");
+		if (inherit)
+			cm_inherit();
 	}
 	odp_keep(s.fd);
 	printf("# waits\n");

@@ -18,8 +18,9 @@
  * A worker in a page fault holds a reference to the address space. The address space contains the
  * mappings of the rings. As long as the mappings exist, the uverbs file stays open, and the queue
  * pairs are not destroyed. So after the process has exited, nobody would cancel its faults. So a
- * work item of each pager checks periodically whether only the workers of this pager use the
- * address space. If so, the work item interrupts the page faults of the workers.
+ * work item of each pager checks periodically whether only workers use the address space: those of
+ * this pager, and of the pagers that the process has for other devices. If so, the work item
+ * interrupts the page faults of the workers of its pager.
  */
 #include "mr_odp_pager_priv.h"
 
@@ -110,11 +111,28 @@ static int resolve(struct iwt_odp *odp, const struct request *r)
 	return err;
 }
 
-static void count_users(struct iwt_pager *p, int n)
+static void count_users(struct iwt_mm_workers *w, int n)
 {
-	spin_lock_bh(&p->lock);
-	p->users += n;
-	spin_unlock_bh(&p->lock);
+	spin_lock_bh(&w->lock);
+	w->users += n;
+	spin_unlock_bh(&w->lock);
+}
+
+/* Return: true if only workers of pagers use the address space of @p. */
+static bool only_workers(struct iwt_pager *p)
+{
+	struct iwt_mm_workers *w = p->of_mm;
+	bool only;
+
+	spin_lock_bh(&w->lock);
+	/*
+	 * w->users is incremented after mm_users, and decremented before mm_users. So w->users is
+	 * never too high, and the result is never true while another user of the address space
+	 * exists. p->mm is NULL only after mm_users has become 0, and then w->users is 0.
+	 */
+	only = w->users && atomic_read(&p->mm->mm_users) <= w->users;
+	spin_unlock_bh(&w->lock);
+	return only;
 }
 
 /*
@@ -128,7 +146,7 @@ static int resolve_for(struct iwt_pager *p, const struct request *r)
 
 	if (!mmget_not_zero(p->mm))
 		return -EFAULT;
-	count_users(p, 1);
+	count_users(p->of_mm, 1);
 	memcg = get_mem_cgroup_from_mm(p->mm);
 	was = set_active_memcg(memcg);
 	kthread_use_mm(p->mm);
@@ -136,7 +154,7 @@ static int resolve_for(struct iwt_pager *p, const struct request *r)
 	kthread_unuse_mm(p->mm);
 	set_active_memcg(was);
 	mem_cgroup_put(memcg);
-	count_users(p, -1);
+	count_users(p->of_mm, -1);
 	mmput(p->mm);
 	return err;
 }
@@ -155,21 +173,15 @@ void iwt_pager_interrupt(struct iwt_pager_worker *w)
 }
 
 /*
- * Interrupt the workers if only the workers of @p use the address space. Return: true if a worker
- * is busy.
+ * Interrupt the workers of @p if only workers use the address space. Return: true if a worker of
+ * @p is busy.
  */
 static bool look_at_users(struct iwt_pager *p)
 {
+	bool alone = only_workers(p), busy = false;
 	struct iwt_pager_worker *w;
-	bool alone, busy = false;
 
 	spin_lock_bh(&p->lock);
-	/*
-	 * p->users is incremented after mm_users, and decremented before mm_users. So p->users is
-	 * never too high, and "alone" is never true while another user of the address space
-	 * exists.
-	 */
-	alone = p->users && atomic_read(&p->mm->mm_users) <= p->users;
 	for (w = p->workers; w < p->workers + IWT_PAGER_WORKERS; w++) {
 		busy |= w->busy;
 		if (alone)
@@ -252,9 +264,15 @@ static void let_go(struct iwt_pager *p)
 	p->mm = NULL;
 }
 
+static void free_workers(struct kref *ref)
+{
+	kfree(container_of(ref, struct iwt_mm_workers, ref));
+}
+
 static void free_pager(struct iwt_pager *p)
 {
 	let_go(p);
+	kref_put(&p->of_mm->ref, free_workers);
 	iwt_odp_free(p->odp);
 	kfree(p);
 	if (atomic_dec_and_test(&n_pagers))
@@ -337,11 +355,26 @@ static struct iwt_pager *alloc_pager(struct iwt_dev *dev, gfp_t gfp)
 	return p;
 }
 
+/* Return: a new count of workers with one reference, or NULL */
+static struct iwt_mm_workers *alloc_workers(gfp_t gfp)
+{
+	struct iwt_mm_workers *w = kzalloc_obj(*w, gfp);
+
+	if (!w)
+		return NULL;
+	kref_init(&w->ref);
+	spin_lock_init(&w->lock);
+	return w;
+}
+
 /* Get the queue and the table of a new pager. Return: 0 or -errno; on error @p is freed. */
 static int pager_begin(struct iwt_pager *p, gfp_t gfp)
 {
 	int ret = -ENOMEM;
 
+	p->of_mm = alloc_workers(gfp);
+	if (!p->of_mm)
+		goto no_workers;
 	p->queue = iwt_pager_queue_get();
 	if (!p->queue)
 		goto no_queue;
@@ -357,6 +390,8 @@ static int pager_begin(struct iwt_pager *p, gfp_t gfp)
 no_odp:
 	iwt_pager_queue_put(p->queue);
 no_queue:
+	kref_put(&p->of_mm->ref, free_workers);
+no_workers:
 	kfree(p);
 	return ret;
 }
@@ -372,6 +407,18 @@ static struct iwt_pager *new_pager(struct iwt_dev *dev, gfp_t gfp)
 	return ret ? ERR_PTR(ret) : p;
 }
 
+/* Add a new pager to the list. @same: a pager in the list with the same address space, or NULL */
+static void pager_list(struct iwt_pager *new, struct iwt_pager *same)
+	__must_hold(&pagers_lock)
+{
+	if (same) {
+		kref_put(&new->of_mm->ref, free_workers);
+		new->of_mm = same->of_mm;
+		kref_get(&new->of_mm->ref);
+	}
+	list_add(&new->all, &pagers);
+}
+
 /*
  * Find the pager of an address space, and increment its number of regions. Return: the pager, or
  * NULL if there is none: then this function adds @new, if @new is not NULL, to the list.
@@ -379,17 +426,21 @@ static struct iwt_pager *new_pager(struct iwt_dev *dev, gfp_t gfp)
 static struct iwt_pager *pager_find(const struct iwt_dev *dev,
 				    const struct mm_struct *mm, struct iwt_pager *new)
 {
-	struct iwt_pager *p;
+	struct iwt_pager *p, *same = NULL;
 
 	spin_lock(&pagers_lock);
-	list_for_each_entry(p, &pagers, all)
-		if (p->mm == mm && p->dev == dev) {
+	list_for_each_entry(p, &pagers, all) {
+		if (p->mm != mm)
+			continue;
+		if (p->dev == dev) {
 			p->regions++;
 			goto out;
 		}
+		same = p;
+	}
 	p = NULL;
 	if (new)
-		list_add(&new->all, &pagers);
+		pager_list(new, same);
 out:
 	spin_unlock(&pagers_lock);
 	return p;

@@ -28,6 +28,18 @@ struct iwt_pager_worker {
 };
 
 /**
+ * struct iwt_mm_workers - the workers that use one address space, of the pagers of all devices
+ * @ref: one reference for each pager of the address space
+ * @lock: guards @users; BH off, innermost
+ * @users: number of workers that use the address space
+ */
+struct iwt_mm_workers {
+	struct kref ref;
+	spinlock_t lock; /* guards the member below */
+	int users;
+};
+
+/**
  * struct iwt_pager - resolves faults in the memory of one process, for one device
  * @ref: references: one for all regions together; one for each fault that sent its last request
  *	to this pager; one for each busy worker; one each for @watch and @gone_work, while queued
@@ -35,6 +47,7 @@ struct iwt_pager_worker {
  * @regions: number of regions; guarded by the lock of the list
  * @dev: device of the regions; used only for comparisons
  * @mm: address space; NULL after @gone_work
+ * @of_mm: counts the workers that use @mm; pagers in the list that have the same @mm share it
  * @odp: table of the pages of @mm that are present
  * @lock: guards the following members, and the queued faults; BH off; nests inside the locks of
  *	a stream and of a region
@@ -42,8 +55,7 @@ struct iwt_pager_worker {
  * @queue: workqueue of the workers; NULL after @gone_work
  * @faults: faults that no worker has dequeued yet
  * @workers: workers
- * @users: number of workers that use @mm
- * @watch: checks periodically whether only the workers use @mm
+ * @watch: checks periodically whether only workers use @mm
  * @gone_work: releases @mm, @queue and the pages in @odp
  * @free_work: frees the pager; the last reference may be dropped in atomic context, or by a
  *	worker
@@ -54,13 +66,13 @@ struct iwt_pager {
 	unsigned int regions;
 	struct iwt_dev *dev;
 	struct mm_struct *mm;
+	struct iwt_mm_workers *of_mm;
 	struct iwt_odp *odp;
 	spinlock_t lock; /* guards the members below */
 	bool gone;
 	struct iwt_pager_queue *queue;
 	struct list_head faults;
 	struct iwt_pager_worker workers[IWT_PAGER_WORKERS];
-	int users;
 	struct delayed_work watch;
 	struct work_struct gone_work;
 	struct work_struct free_work;
