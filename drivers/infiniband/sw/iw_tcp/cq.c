@@ -108,9 +108,9 @@ static bool only_schedules(const struct iwt_cq *cq)
 }
 
 /*
- * Call the handler directly if possible, otherwise in bottom half work (in a thread on kernels
- * without BH workqueues). Bottom half work may add a context switch to each message: if a bottom
- * half queues the work while a thread waits for the processor, ksoftirqd runs the work.
+ * Call the handler directly if possible, otherwise in a work item of system_bh_wq. The work item
+ * may add a context switch to each message: for example, if a bottom half queues the work item
+ * while a thread waits for the processor, ksoftirqd runs the work item.
  */
 static void cq_raise(struct iwt_cq *cq)
 {

@@ -37,9 +37,9 @@ void iwt_dev_set_addr(struct iwt_dev *dev)
  * @name: present name of the device
  * @net: network namespace of the caller
  *
- * On newer kernels, in the mode "exclusive" of the RDMA core, each network namespace has its own
- * names. So several devices may have the name @name: then the function finds the device in @net.
- * Process context, may sleep.
+ * In the mode "exclusive" of the RDMA core, a name may be unique only within a network namespace.
+ * If several devices have the name @name, the function finds the device in @net. Process context,
+ * may sleep.
  *
  * Return: the device with a reference for ib_device_put(); ERR_PTR(-ENODEV) if no device has the
  * name; ERR_PTR(-ENOTUNIQ) if several devices have the name, and none of them is in @net.

@@ -46,8 +46,8 @@
  * struct iwt_gid_table - GIDs of a link
  * @lock: guards @gid; BH off; innermost of the driver's locks. The kernel's inet6_dev.lock nests
  *	inside @lock (gid.c: walk6())
- * @gid: GIDs of IP addresses; unused entries are zero. Entry 0, and on older kernels the last
- *	entry, are not used here: gid.c computes these entries from the link layer address
+ * @gid: GIDs of IP addresses; unused entries are zero. Entry 0 is not used here: gid.c computes
+ *	its GID from the link layer address
  * @filled: the RDMA core has read entry 0
  * @refilling: task in which the RDMA core reads entry 0 for the second time or later, or NULL;
  *	the pointer is only compared
@@ -100,9 +100,8 @@ struct iwt_stats;
  * @counters: counters of queue pairs by number
  * @next_counter: number at which the search for a free number in @counters begins
  * @causes: for each cause of errors, how many errors it has caused (stats_errors.c)
- * @addr: address for the GID and the GUID: the link layer address that @netdev had when the link
- *	was added (on older kernels: that @netdev has now), or a random address if @netdev has no
- *	Ethernet address (lo, tunnels)
+ * @addr: address for the GID and the GUID, set when the link is added: the link layer address of
+ *	@netdev, or a random address if @netdev has no Ethernet address (lo, tunnels)
  * @gids: GIDs (gid.c)
  * @direct_waiting: for each user (uid), how many queue pairs try to connect (cm_direct_pace.c)
  * @direct_free_ms: for each hash value of a user, the time in milliseconds at which the user may

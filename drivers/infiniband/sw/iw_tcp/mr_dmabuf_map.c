@@ -11,10 +11,9 @@
  *
  * If an exporter moves buffers, the driver attaches to the buffer dynamically and pins the
  * buffer. If the exporter revokes the memory nevertheless, the exporter calls
- * invalidate_mappings() (on older kernels move_notify()), and the driver stops using the memory
- * before the exporter continues. If an exporter never moves its buffers, the driver does not
- * attach to the buffer: on attach, older kernels would map such a buffer for the importer's
- * device, which can't do DMA.
+ * invalidate_mappings(), and the driver stops using the memory before the exporter continues. If
+ * an exporter never moves its buffers, the driver does not attach to the buffer: an attachment is
+ * for DMA, which the driver's device can't do, or for invalidate_mappings().
  *
  * CPU access begins in iwt_dmabuf_get() and ends in iwt_dmabuf_put(). If DMA of other devices is
  * not coherent with the CPU caches, a process has to call DMA_BUF_IOCTL_SYNC before and after

@@ -10,6 +10,7 @@
  */
 #include "mr_odp_queue.h"
 
+#include <linux/build_bug.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
@@ -17,8 +18,12 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-/* max_active of a workqueue: the highest value that all supported kernels allow. */
+/*
+ * max_active of a workqueue: on a machine with one NUMA node, 32 pagers share the workqueue. The
+ * kernel would reduce a value above WQ_MAX_ACTIVE, and print a warning.
+ */
 #define ACTIVE	512
+static_assert(ACTIVE <= WQ_MAX_ACTIVE);
 
 /**
  * struct iwt_pager_queue - workqueue that some pagers share
@@ -36,8 +41,8 @@ static DEFINE_MUTEX(queues_lock);
 static struct list_head queues __guarded_by(&queues_lock) = LIST_HEAD_INIT(queues);
 
 /*
- * Return: maximum number of pagers that share a queue. Some kernels divide max_active among the
- * NUMA nodes, and a node runs no more work items than its part.
+ * Return: maximum number of pagers that share a queue. The kernel may divide max_active among the
+ * NUMA nodes; then a node runs no more work items than its part.
  */
 static unsigned int max_users(void)
 {

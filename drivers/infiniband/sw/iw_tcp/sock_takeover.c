@@ -386,8 +386,8 @@ int iwt_sock_keep(struct iwt_sock *s)
 	WRITE_ONCE(s->sock->ops, sk->sk_family == AF_INET6 ? &user_ops6 :
 							     &user_ops4);
 	/*
-	 * now setsockopt(2) of SOL_SOCKET fails, too, since the new operations have no
-	 * setsockopt; kernels without SOCK_CUSTOM_SOCKOPT still execute it
+	 * setsockopt(2) of SOL_SOCKET must call the new operations, too; they have no setsockopt,
+	 * so setsockopt(2) fails
 	 */
 	compat_sock_custom_sockopt(s->sock);
 	/* iwt_sock_give_back() could not restore the sizes that these functions change */

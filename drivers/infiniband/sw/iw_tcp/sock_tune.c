@@ -216,10 +216,10 @@ static bool goes_on(const skb_frag_t *frag, const skb_frag_t *next)
 }
 
 /*
- * Join adjacent fragments of an skb. An skb has at most MAX_SKB_FRAGS fragments, and newer
- * kernels create one fragment for each PAGE_SIZE of a large page. With fewer fragments TCP can
- * append segments of the next skb, and a network card has fewer pieces to fetch. An skb that was
- * not sent yet has no other user.
+ * Join adjacent fragments of an skb. An skb has at most MAX_SKB_FRAGS fragments, and TCP may
+ * create one fragment for each PAGE_SIZE of a large page. With fewer fragments TCP can append
+ * segments of the next skb, and a network card has fewer pieces to fetch. An skb that was not
+ * sent yet has no other user.
  *
  * Writes the fragments of skbs in the write queue. MSG_SPLICE_PAGES would have to join adjacent
  * fragments within a large page itself (skb_splice_from_iter()). See iwt_sock_cut_at() for the
@@ -370,8 +370,8 @@ void iwt_sock_undelay(struct sock *sk)
  * @probes: number of unanswered probes after which TCP ends the connection
  *
  * Writes keepalive_time, keepalive_intvl and keepalive_probes. The kernel would have to export
- * tcp_sock_set_keepidle_locked(); the functions for the other two fields need no lock in newer
- * kernels. Without this function the settings of the namespace apply: TCP detects a dead idle
+ * tcp_sock_set_keepidle_locked(), and this function and those for the other two fields would have
+ * to accept 0. Without this function the settings of the namespace apply: TCP detects a dead idle
  * peer after hours.
  */
 void iwt_sock_put_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)

@@ -37,8 +37,8 @@ static struct counter *of(const struct rdma_counter *counter)
  * iwt_counter_init() - ib_device operation counter_init
  * @counter: counter that is being created, zeroed
  *
- * iwt_counter_bind_qp() creates the driver's part of the counter, because older kernels do not
- * call this operation.
+ * This operation can't fail, so it does not create the driver's part of the counter:
+ * iwt_counter_bind_qp() does.
  */
 void iwt_counter_init(struct rdma_counter *counter)
 {

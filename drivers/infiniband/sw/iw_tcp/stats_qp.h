@@ -11,7 +11,7 @@
 struct iwt_dev;
 struct iwt_qp;
 
-/* Newer kernels allocate this structure; older kernels allocate only a struct rdma_counter. */
+/* No member is the driver's: the driver's part of a counter is a struct counter (stats_qp.c). */
 struct iwt_qp_counter {
 	struct rdma_counter counter;
 };

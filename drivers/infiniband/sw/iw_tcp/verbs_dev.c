@@ -190,7 +190,7 @@ int iwt_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
  * @speed: set to the speed of the net device in units of 100 Mb/s, rounded up
  *
  * The operation query_port can report only the speeds of InfiniBand; this operation reports any
- * speed. Older kernels lack this operation. Takes RTNL, may sleep.
+ * speed. Takes RTNL, may sleep.
  *
  * Return: 0.
  */
