@@ -27,16 +27,16 @@ s/\bcompat_sock_custom_sockopt(s->sock);/set_bit(SOCK_CUSTOM_SOCKOPT, \&s->sock-
 # series (release/core) make iw_cm accept every order
 /\bcompat_iw_/d
 
-# remove the code for kernels whose rdma_cm does not find a device by its net device
-/^\tif (!compat_cm_by_netdev)$/{
+# remove the code for older kernels: "if (!compat_NAME...)", perhaps after "else", and the next
+# line, which is its only statement
+/^\t\(else \)\?if (!compat_.*)$/{
 	N
 	d
 }
-/^\tif (!compat_cm_finds(/{
-	N
-	d
-}
+
+# remove the rest of the code for kernels whose rdma_cm does not find a device by its net device
 /^\tcase NETDEV_CHANGEADDR:$/,/^\t\tbreak;$/d
+s/ - compat_cm_copies//
 /^\tif (compat_cm_by_netdev)$/{
 	N
 	s/.*\n\t\t/\t/

@@ -18,25 +18,8 @@
 
 #include "dev.h"
 
-/*
- * Is the entry @idx a copy of entry 0? On older kernels rdma_cm searches the whole table for the
- * GID of the link layer address. The RDMA core replaces the entries one after the other, so with
- * a copy of this GID in the last entry, rdma_cm always finds one of these two entries.
- */
-static bool is_copy(int idx)
-{
-	if (!compat_cm_by_netdev)
-		return idx == IWT_GIDS - 1;
-	return false;
-}
-
 /* Number of entries for IP addresses; the first of these entries is entry 1. */
-static int gids_of_ip(void)
-{
-	if (!compat_cm_by_netdev)
-		return IWT_GIDS - 2;
-	return IWT_GIDS - 1;
-}
+#define GIDS_OF_IP	(IWT_GIDS - 1 - compat_cm_copies)
 
 /*
  * A walk over the IP addresses of a net device. iwt_gid_refresh() walks twice: the first walk
@@ -66,7 +49,7 @@ static int find_gid(const struct iwt_gid_table *t, const union ib_gid *gid)
 {
 	int i;
 
-	for (i = 1; i <= gids_of_ip(); i++)
+	for (i = 1; i <= GIDS_OF_IP; i++)
 		if (!memcmp(&t->gid[i], gid, sizeof(*gid)))
 			return i;
 	return 0;
@@ -170,7 +153,7 @@ static bool remove_others(const struct walk *w)
 	bool changed = false;
 	int i;
 
-	for (i = 1; i <= gids_of_ip(); i++) {
+	for (i = 1; i <= GIDS_OF_IP; i++) {
 		if (rdma_is_zero_gid(&w->t->gid[i]) || w->kept & BIT(i))
 			continue;
 		memset(&w->t->gid[i], 0, sizeof(w->t->gid[i]));
@@ -243,13 +226,9 @@ void iwt_gid_setup(struct iwt_dev *dev)
 }
 
 /*
- * Compute the GID of entry 0. The first half of the GID begins with the Ethernet address of the
- * net device, or with a random address if the net device has no Ethernet address. The second half
- * is the EUI-64 of this address, because some programs ignore a GID if the second half is zero.
- * The GID does not change when the link layer address changes.
- *
- * But the rdma_cm of older kernels finds the device by a GID that contains only the present link
- * layer address. On these kernels entry 0 is this GID.
+ * Compute the GID of entry 0. The first half of the GID begins with the address of the device
+ * (struct iwt_dev). The second half is the EUI-64 of this address, because some programs ignore a
+ * GID if the second half is zero.
  */
 static void fill_link_gid(const struct iwt_dev *dev, union ib_gid *gid)
 {
@@ -284,7 +263,9 @@ int iwt_query_gid(struct ib_device *ibdev, u32 port, int idx, union ib_gid *gid)
 
 	if (idx < 0 || idx >= IWT_GIDS)
 		return -EINVAL;
-	if (!idx || is_copy(idx)) {
+	if (!compat_cm_by_netdev && idx > GIDS_OF_IP)
+		idx = 0;
+	if (!idx) {
 		fill_link_gid(dev, gid);
 	} else {
 		spin_lock_bh(&t->lock);

@@ -54,14 +54,16 @@
 
 /*
  * Does rdma_cm find a device by its net device? On older kernels rdma_cm searches for a GID that
- * consists of the link layer address only. compat_cm_finds(), compat_cm_same() and
- * compat_cm_gid() have an effect only on these kernels (see ../../cm_by_netdev/compat/ib_ops.h).
+ * consists of the link layer address only. compat_cm_copies, compat_cm_finds(), compat_cm_same()
+ * and compat_cm_gid() have an effect only on these kernels (see
+ * ../../cm_by_netdev/compat/ib_ops.h).
  */
 #ifndef compat_cm_by_netdev
 struct net_device;
 union ib_gid;
 
 #define compat_cm_by_netdev	true
+#define compat_cm_copies	0
 
 static inline bool compat_cm_finds(const struct net_device *netdev)
 {

@@ -9,10 +9,18 @@
 
 /*
  * The rdma_cm of this kernel does not find an iWARP device by its net device, but searches for a
- * GID that consists of the link layer address only. (The probe looks for ib_device_get_netdev(),
- * which such a kernel does not export.)
+ * GID that consists of the present link layer address only. So entry 0 of the device's GID table
+ * is this GID, and changes with the address. (The probe looks for ib_device_get_netdev(), which
+ * such a kernel does not export.)
  */
 #define compat_cm_by_netdev	false
+
+/*
+ * Number of entries at the end of the GID table that are copies of entry 0. The RDMA core
+ * replaces the entries one after the other, and rdma_cm searches the whole table: with a copy,
+ * rdma_cm always finds one of the two entries.
+ */
+#define compat_cm_copies	1
 
 /* Can a GID be made of the address of @netdev? A GID of zeros means an empty entry. */
 static inline bool compat_cm_has_gid(const struct net_device *netdev)
