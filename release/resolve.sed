@@ -34,6 +34,14 @@ s/\bcompat_sock_custom_sockopt(s->sock);/set_bit(SOCK_CUSTOM_SOCKOPT, \&s->sock-
 	d
 }
 
+# remove the functions, and the members of structures, for older kernels
+/^static .*\bcompat_[a-z_]*(/,/^}$/{
+	/^}$/!d
+	N
+	d
+}
+/\bcompat_mem\b/d
+
 # remove the rest of the code for kernels whose rdma_cm does not find a device by its net device
 /^\tcase NETDEV_CHANGEADDR:$/,/^\t\tbreak;$/d
 s/ - compat_cm_copies//

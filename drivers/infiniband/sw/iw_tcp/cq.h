@@ -25,16 +25,14 @@ struct iwt_kcqe {
  * struct iwt_cq_part - memory of the entries of a completion queue after a resize
  * @ent: first entry, or NULL if the part does not exist
  * @mask: number of entries minus one
- * @map: separate memory of the entries for a process; NULL if the queue belongs to a kernel
- *	consumer, or if the entries follow the control words of the ring
- * @mem: separate memory of the entries for a kernel consumer; NULL if the queue belongs to a
- *	process, or if the entries follow the control words of the ring
+ * @map: separate memory of the entries; NULL if the entries follow the control words of the ring
+ * @compat_mem: see compat_cq_user_resize
  */
 struct iwt_cq_part {
 	u8 *ent;
 	u32 mask;
 	struct iwt_mmap *map;
-	void *mem;
+	void *compat_mem;
 };
 
 /**

@@ -23,14 +23,12 @@
  * tests/unit/resize_model.py tries all orders of these steps. If a process never performs step 3,
  * the kernel keeps writing each completion of that queue twice, which does not harm other
  * processes.
- *
- * The entries of a kernel consumer move in one step, with cq->lock held. Only older kernels have
- * a function by which a kernel consumer can resize a queue.
  */
 #include "cq.h"
 
 #include <linux/log2.h>
-#include <linux/vmalloc.h>
+
+#include <compat/ib_ops.h>
 
 #include "dev.h"
 #include "mmap.h"
@@ -48,13 +46,20 @@ static struct iwt_cq_part first_part(const struct iwt_cq *cq)
 static void free_part(struct iwt_cq_part *part)
 {
 	iwt_mmap_free(part->map);
-	vfree(part->mem);
+	vfree(part->compat_mem);
 	*part = (struct iwt_cq_part) {};
 }
 
+static int compat_alloc_part(struct iwt_cq_part *part, size_t bytes)
+{
+	part->compat_mem = vzalloc(bytes);
+	part->ent = part->compat_mem;
+	return part->ent ? 0 : -ENOMEM;
+}
+
 /*
- * Set @part to memory of @entries entries; memory for a process has the mmap offset *@offset. May
- * sleep. Return: 0 or -errno.
+ * Set @part to memory of @entries entries. If the memory is separate, set *@offset to the offset
+ * that the process has to pass to mmap(). May sleep. Return: 0 or -errno.
  */
 static int alloc_part(const struct iwt_cq *cq, struct iwt_cq_part *part, struct ib_ucontext *uc,
 		      u32 entries, u64 *offset)
@@ -66,17 +71,12 @@ static int alloc_part(const struct iwt_cq *cq, struct iwt_cq_part *part, struct 
 		return 0;
 	}
 	*part = (struct iwt_cq_part) { .mask = entries - 1 };
-	if (cq->user) {
-		part->map = iwt_mmap_alloc(uc, bytes, offset);
-		if (IS_ERR(part->map))
-			return PTR_ERR(part->map);
-		part->ent = part->map->mem;
-	} else {
-		part->mem = vzalloc(bytes);
-		if (!part->mem)
-			return -ENOMEM;
-		part->ent = part->mem;
-	}
+	if (!compat_cq_user_resize && !cq->user)
+		return compat_alloc_part(part, bytes);
+	part->map = iwt_mmap_alloc(uc, bytes, offset);
+	if (IS_ERR(part->map))
+		return PTR_ERR(part->map);
+	part->ent = part->map->mem;
 	return 0;
 }
 
@@ -93,16 +93,10 @@ static struct iwt_cq_part resize_take(struct iwt_cq *cq, struct iwt_cq_part *par
 	return old;
 }
 
-/*
- * Move the entries of a kernel consumer to @part, and set @part to the old part. A kernel
- * consumer polls with cq->lock held, so nobody reads the entries while they move.
- */
-static void move_entries(struct iwt_cq *cq, struct iwt_cq_part *part)
+static void compat_move_entries(struct iwt_cq *cq, struct iwt_cq_part *part)
 	__must_hold(&cq->lock)
 {
-	u32 i;
-
-	for (i = cq->ring.ctl->cons; i != cq->prod; i++)
+	for (u32 i = cq->ring.ctl->cons; i != cq->prod; i++)
 		memcpy(iwt_cq_part_at(cq, part, i), iwt_ring_at(&cq->ring, i),
 		       cq->ring.stride);
 	*part = resize_take(cq, part);
@@ -142,10 +136,10 @@ static int resize_begin(struct iwt_cq *cq, struct iwt_cq_part *part, u32 cqe)
 	spin_lock_irqsave(&cq->lock, irq);
 	if (!resize_fits(cq, cqe))
 		err = -EINVAL;
-	else if (part && cq->user)
-		write_both(cq, part);
+	else if (!compat_cq_user_resize && part && !cq->user)
+		compat_move_entries(cq, part);
 	else if (part)
-		move_entries(cq, part);
+		write_both(cq, part);
 	spin_unlock_irqrestore(&cq->lock, irq);
 	return err;
 }
@@ -175,15 +169,15 @@ static int resize_cq(struct iwt_cq *cq, struct ib_ucontext *uc, u32 cqe,
 
 /**
  * iwt_cq_resize() - change the size of a completion queue
- * @cq: queue
- * @uc: context of the process, or NULL for a kernel consumer
+ * @cq: queue of a process
+ * @uc: context of the process
  * @cqe: minimum number of entries, up to %IWT_MAX_CQE
  * @resp: response for the process, zeroed: set to the size and, if there is a new mapping, to its
  *	offset and length
  *
  * The new size is a power of two and not less than the size with which the queue was created. If
- * the size of a process's queue changes, the process has to call IWT_METHOD_CQ_RESIZED later,
- * which calls iwt_cq_resized(). May sleep.
+ * the size changes, the process has to call IWT_METHOD_CQ_RESIZED later, which calls
+ * iwt_cq_resized(). May sleep.
  *
  * Return: 0; -EINVAL if more entries are in use than @cqe, or if the queue has overrun; -EBUSY
  * if the process has not finished the last resize; or -ENOMEM. After an error nothing is changed.

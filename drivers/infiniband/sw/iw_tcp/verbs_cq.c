@@ -6,6 +6,8 @@
 #include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include <compat/ib_ops.h>
+
 #include "cq.h"
 #include "dev.h"
 #include "mmap.h"
@@ -168,14 +170,32 @@ int iwt_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	return 0;
 }
 
-static int resize_of_process(struct iwt_cq *cq, u32 cqe, struct ib_udata *udata)
+/**
+ * iwt_resize_cq() - verbs: change the size of a completion queue
+ * @ibcq: queue of a process
+ * @cqe: minimum number of entries
+ * @udata: private data of the process; struct iwt_resize_cq_resp is the response
+ *
+ * May sleep.
+ *
+ * Return: 0; -EINVAL if @cqe is out of range, or if the process's buffer is shorter than the
+ * response; -EFAULT if the response can't be copied: then the size is unchanged; or another
+ * error: see iwt_cq_resize() and iwt_udata_known().
+ */
+int iwt_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 {
 	struct iwt_ucontext *uc = rdma_udata_to_drv_context(udata,
 							    struct iwt_ucontext,
 							    ibuc);
 	struct iwt_resize_cq_resp resp = {};
-	int err = iwt_udata_known(udata, 0);
+	struct iwt_cq *cq = to_iwt_cq(ibcq);
+	int err;
 
+	if (!cqe || cqe > IWT_MAX_CQE)
+		return -EINVAL;
+	if (!compat_cq_user_resize && !udata)
+		return iwt_cq_resize(cq, NULL, cqe, &resp);
+	err = iwt_udata_known(udata, 0);
 	if (err)
 		return err;
 	/* the process can't switch to the new ring without the complete response */
@@ -188,30 +208,6 @@ static int resize_of_process(struct iwt_cq *cq, u32 cqe, struct ib_udata *udata)
 	if (err)
 		iwt_cq_resized(cq, false);
 	return err;
-}
-
-/**
- * iwt_resize_cq() - verbs: change the size of a completion queue
- * @ibcq: queue
- * @cqe: minimum number of entries
- * @udata: private data of the process; struct iwt_resize_cq_resp is the response. NULL for a
- *	kernel consumer; only some kernels allow a kernel consumer to resize a queue
- *
- * May sleep.
- *
- * Return: 0; -EINVAL if @cqe is out of range, or if the process's buffer is shorter than the
- * response; -EFAULT if the response can't be copied: then the size is unchanged; or another
- * error: see iwt_cq_resize() and iwt_udata_known().
- */
-int iwt_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
-{
-	struct iwt_resize_cq_resp unused = {};
-
-	if (!cqe || cqe > IWT_MAX_CQE)
-		return -EINVAL;
-	if (udata)
-		return resize_of_process(to_iwt_cq(ibcq), cqe, udata);
-	return iwt_cq_resize(to_iwt_cq(ibcq), NULL, cqe, &unused);
 }
 
 /**

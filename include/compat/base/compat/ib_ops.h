@@ -10,14 +10,22 @@
 #ifndef COMPAT_IB_OPS_H
 #define COMPAT_IB_OPS_H
 
+#include <linux/vmalloc.h>	/* for compat_alloc_part() */
+
 #ifndef compat_create_cq
 #define compat_create_cq	iwt_create_cq
 #endif
 
-/* in older kernels the name of this operation is resize_cq */
+/*
+ * In older kernels the name of this operation is resize_cq. compat_cq_user_resize: only a process
+ * can resize its completion queue, a kernel consumer can't. The functions compat_alloc_part() and
+ * compat_move_entries() (cq_resize.c) are for older kernels (see
+ * ../../resize_user_cq/compat/ib_ops.h).
+ */
 #ifndef compat_resize_user_cq
 #define compat_resize_user_cq	iwt_resize_cq
 #define compat_op_resize_user_cq	resize_user_cq
+#define compat_cq_user_resize	true
 #endif
 
 #ifndef compat_reg_user_mr

@@ -8,8 +8,8 @@ int iwt_resize_cq(struct ib_cq *cq, unsigned int cqe, struct ib_udata *udata);
 
 /*
  * Instead of the operation resize_user_cq, this kernel has resize_cq, which kernel consumers can
- * also call; then @udata is NULL. A negative @cqe becomes a large unsigned number, which
- * iwt_resize_cq() rejects.
+ * also call by ib_resize_cq(); then @udata is NULL. A negative @cqe becomes a large unsigned
+ * number, which iwt_resize_cq() rejects.
  */
 static inline int compat_resize_user_cq(struct ib_cq *cq, int cqe,
 					struct ib_udata *udata)
@@ -19,6 +19,14 @@ static inline int compat_resize_user_cq(struct ib_cq *cq, int cqe,
 
 #define compat_resize_user_cq	compat_resize_user_cq
 #define compat_op_resize_user_cq	resize_cq
+
+/*
+ * The entries of a kernel consumer's queue move in one step: a kernel consumer polls with the
+ * lock of the queue held, so nobody reads the entries while they move. The argument uc of
+ * iwt_cq_resize() is NULL. If the entries are in separate memory, the member compat_mem of struct
+ * iwt_cq_part points to this memory, and the member map is NULL.
+ */
+#define compat_cq_user_resize	false
 
 #include_next <compat/ib_ops.h>
 
