@@ -20,6 +20,8 @@ s/^\tCOMPAT_PORT_SPEED$/\t.query_port_speed = iwt_query_port_speed,/
 s/^\tCOMPAT_SRQ_DETAILS$/\t.fill_res_srq_entry = iwt_fill_res_srq,\n\t.fill_res_srq_entry_raw = iwt_raw_srq,/
 s/^\tCOMPAT_COUNTER_OBJ$/\t.counter_init = iwt_counter_init,\n\tINIT_RDMA_OBJ_SIZE(rdma_counter, iwt_qp_counter, counter),/
 s/\bcompat_ubuf_init(&b->ubuf, &ubuf_ops);/b->ubuf.ops = \&ubuf_ops;/
+s/\bcompat_set_rcvlowat(sock, /sock->ops->set_rcvlowat(sock->sk, /
+s/\bcompat_set_user_timeout(/tcp_sock_set_user_timeout(/
 s/\bcompat_sock_no_task_frag(sk);/sk->sk_use_task_frag = false;/
 s/\bcompat_sock_custom_sockopt(s->sock);/set_bit(SOCK_CUSTOM_SOCKOPT, \&s->sock->flags);/
 

@@ -30,6 +30,9 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
+#include <compat/rcvlowat.h>
+#include <compat/user_timeout.h>
+
 #include "sock_priv.h"
 
 /*
@@ -282,27 +285,18 @@ void iwt_sock_batch_done(struct iwt_sock *s)
  * @sock: socket, locked
  *
  * This function raises the low-water mark (SO_RCVLOWAT), so that TCP enlarges its receive buffer
- * but keeps autotuning, and then sets the mark back to 1. Older kernels also set window_clamp to
- * the present size of the buffer. A clamp that is set before the handshake limits the window for
- * the lifetime of the connection: so this function restores the former window_clamp if it was
- * higher.
+ * but keeps autotuning, and then sets the mark back to 1.
  *
- * Writes window_clamp, for older kernels only: in newer kernels tcp_set_rcvlowat() never lowers
- * window_clamp, and is sufficient. The gain was not measured: without this function, an FPDU that
- * is longer than the window is set aside, and so copied once more (iwt_sock_set_aside()).
+ * Writes no field itself: set_rcvlowat() is sufficient. The gain was not measured: without this
+ * function, an FPDU that is longer than the window is set aside, and so copied once more
+ * (iwt_sock_set_aside()).
  */
 void iwt_sock_widen(struct socket *sock)
 {
-	struct tcp_sock *tp = tcp_sk(sock->sk);
-	u32 clamp = tp->window_clamp;
-
 	if (!sock->ops->set_rcvlowat)
 		return;
-	sock->ops->set_rcvlowat(sock->sk, RCV_MIN);
-	sock->ops->set_rcvlowat(sock->sk, 1);
-	/* 0: window_clamp is not set yet */
-	if (!clamp || clamp > tp->window_clamp)
-		WRITE_ONCE(tp->window_clamp, clamp);
+	compat_set_rcvlowat(sock, RCV_MIN);
+	compat_set_rcvlowat(sock, 1);
 }
 
 /**
@@ -370,9 +364,9 @@ void iwt_sock_undelay(struct sock *sk)
  * @probes: number of unanswered probes after which TCP ends the connection
  *
  * Writes keepalive_time, keepalive_intvl and keepalive_probes. The kernel would have to export
- * tcp_sock_set_keepidle_locked(), and this function and those for the other two fields would have
- * to accept 0. Without this function the settings of the namespace apply: TCP detects a dead idle
- * peer after hours.
+ * tcp_sock_set_keepidle_locked(); this function, tcp_sock_set_keepintvl() and
+ * tcp_sock_set_keepcnt() would have to accept 0. Without iwt_sock_put_keepalive() the settings of
+ * the namespace apply: TCP detects a dead idle peer after hours.
  */
 void iwt_sock_put_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
 {
@@ -388,11 +382,10 @@ void iwt_sock_put_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
  * @sk: socket; the caller need not hold its lock
  * @ms: time, in milliseconds, for which the peer acknowledges nothing or keeps its window closed
  *
- * Writes icsk_user_timeout. tcp_sock_set_user_timeout() does the same, and needs no lock in newer
- * kernels. Without this function net.ipv4.tcp_retries2 applies: TCP ends the connection after a
- * quarter of an hour.
+ * Writes no field itself: tcp_sock_set_user_timeout() is sufficient. Without this function
+ * net.ipv4.tcp_retries2 applies: TCP ends the connection after a quarter of an hour.
  */
 void iwt_sock_put_user_timeout(struct sock *sk, u32 ms)
 {
-	WRITE_ONCE(inet_csk(sk)->icsk_user_timeout, ms);
+	compat_set_user_timeout(sk, ms);
 }
