@@ -35,6 +35,8 @@ s/\bcompat_sock_custom_sockopt(s->sock);/set_bit(SOCK_CUSTOM_SOCKOPT, \&s->sock-
 	N
 	d
 }
+# the same with a block of statements
+/^\tif (!compat_.*) {$/,/^\t}$/d
 
 # remove the functions, and the members of structures, for older kernels
 /^static .*\bcompat_[a-z_]*(/,/^}$/{

@@ -25,6 +25,7 @@
 #include <net/tcp.h>
 
 #include <compat/custom_sockopt.h>
+#include <compat/disconnect.h>
 #include <compat/task_frag.h>
 
 #include "dawdle.h"
@@ -208,24 +209,25 @@ static int take_locked(struct iwt_sock *s, struct net *net)
 	return 0;
 }
 
-/*
- * End the connection, although processes have descriptors. The caller owns the socket. Return:
- * true; or false if the caller has to retry, because an older kernel does not disconnect a socket
- * on which a thread sleeps. This function has woken such threads.
- */
-static bool end_connection(struct iwt_sock *s)
+/* Must the connection end without a FIN? The caller owns the socket. */
+static bool must_abort(const struct iwt_sock *s)
+{
+	return s->sk->sk_state != TCP_CLOSE && (s->abort || s->sk->sk_state == TCP_SYN_SENT);
+}
+
+/* End the connection, although processes have descriptors. The caller owns the socket. */
+static void end_connection(struct iwt_sock *s)
 {
 	struct sock *sk = s->sk;
-	bool done = true;
+	bool abort = must_abort(s);
 
-	if (sk->sk_state != TCP_CLOSE && (s->abort || sk->sk_state == TCP_SYN_SENT))
-		done = !sk->sk_prot->disconnect(sk, O_NONBLOCK);
+	if (abort)
+		sk->sk_prot->disconnect(sk, O_NONBLOCK);
 	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
-	if (sk->sk_state != TCP_CLOSE && done)
+	if (!abort && sk->sk_state != TCP_CLOSE)
 		sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
-	/* wake poll(2) */
+	/* wake poll(2), and threads that sleep in a system call */
 	sk->sk_state_change(sk);
-	return done;
 }
 
 /*
@@ -239,7 +241,8 @@ static bool end_user(struct iwt_sock *s)
 
 	if (iwt_sock_own_within(s, 0))
 		return false;
-	if (!end_connection(s)) {
+	end_connection(s);
+	if (!compat_disconnects && must_abort(s)) {
 		iwt_sock_disown(s);
 		return false;
 	}
