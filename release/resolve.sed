@@ -38,6 +38,11 @@ s/\bcompat_sock_custom_sockopt(s->sock);/set_bit(SOCK_CUSTOM_SOCKOPT, \&s->sock-
 # the same with a block of statements
 /^\tif (!compat_.*) {$/,/^\t}$/d
 
+# remove the checks whether a ring was freed
+s/\bcompat_ring_prod(\(&[^,]*\), [^)]*)/iwt_ring_prod(\1)/
+s/\bcompat_ring_exists(&cq->ring) ? \(READ_ONCE([^)]*)\) : [^;]*/\1/
+s/\bcompat_ring_exists(&cq->ring) && //
+
 # remove the functions, and the members of structures, for older kernels
 /^static .*\bcompat_[a-z_]*(/,/^}$/{
 	/^}$/!d

@@ -11,6 +11,8 @@
 #include <rdma/iw_tcp-raw.h>
 #include <rdma/rdma_netlink.h>
 
+#include <compat/dumps.h>
+
 #include "cq.h"
 #include "mr.h"
 #include "qp.h"
@@ -40,14 +42,14 @@ static void look_at_queues(const struct iwt_stream *st, struct iwt_raw_qp *raw)
 	__must_hold(&st->lock)
 {
 	raw->sq_entries = st->sq.ring.mask + 1;
-	raw->sq_posted = iwt_ring_shown(&st->sq.ring, st->sq.cons);
+	raw->sq_posted = compat_ring_prod(&st->sq.ring, st->sq.cons);
 	raw->sq_started = st->sq.cons;
 	raw->sq_completed = st->sq.retire;
 	raw->rq_taken = st->rq.cons;
 	if (st->rq.srq)
 		return;
 	raw->rq_entries = st->rq.entries;
-	raw->rq_posted = iwt_ring_shown(&st->rq.ring, st->rq.cons);
+	raw->rq_posted = compat_ring_prod(&st->rq.ring, st->rq.cons);
 }
 
 static void look_at_engines(const struct iwt_stream *st, struct iwt_raw_qp *raw)
@@ -114,7 +116,7 @@ int iwt_raw_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 	spin_lock_irq(&cq->lock);
 	raw.entries = cq->ring.mask + 1;
 	raw.produced = cq->prod;
-	raw.consumed = cq->ring.ctl ? READ_ONCE(cq->ring.ctl->cons) : cq->prod;
+	raw.consumed = compat_ring_exists(&cq->ring) ? READ_ONCE(cq->ring.ctl->cons) : cq->prod;
 	raw.flags = cq->flags;
 	spin_unlock_irq(&cq->lock);
 	return put_raw(msg, &raw.head, IWT_RAW_CQ, sizeof(raw));
@@ -164,7 +166,7 @@ int iwt_raw_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
 		    (srq->failed ? IWT_RAW_SRQ_FAILED : 0);
 	raw.entries = srq->rq.entries;
 	raw.max_sge = srq->rq.sge_max;
-	raw.posted = iwt_ring_shown(&srq->rq.ring, srq->rq.cons);
+	raw.posted = compat_ring_prod(&srq->rq.ring, srq->rq.cons);
 	raw.taken = srq->rq.cons;
 	raw.limit = srq->limit;
 	spin_unlock_irq(&srq->rq.lock);

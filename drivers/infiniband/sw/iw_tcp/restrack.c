@@ -13,6 +13,8 @@
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
 
+#include <compat/dumps.h>
+
 #include "cq.h"
 #include "dev.h"
 #include "mr.h"
@@ -229,7 +231,7 @@ int iwt_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 	p[1].value = !!(cq->flags & IWT_RING_OVERRUN);
 	p[2].value = cq->mod_count;
 	p[3].value = cq->mod_period;
-	p[4].value = cq->ring.ctl && iwt_cq_armed(cq);
+	p[4].value = compat_ring_exists(&cq->ring) && iwt_cq_armed(cq);
 	spin_unlock_irq(&cq->lock);
 	return put_pairs(msg, p, ARRAY_SIZE(p));
 }
@@ -302,7 +304,7 @@ int iwt_fill_res_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
 	p[0].value = srq->rq.entries;
 	p[1].value = srq->rq.sge_max;
 	p[2].value = srq->limit;
-	p[3].value = iwt_ring_shown(&srq->rq.ring, srq->rq.cons) - srq->rq.cons;
+	p[3].value = compat_ring_prod(&srq->rq.ring, srq->rq.cons) - srq->rq.cons;
 	p[4].value = srq->rq.cons;
 	p[5].value = srq->failed;
 	spin_unlock_irq(&srq->rq.lock);

@@ -14,8 +14,7 @@
 
 /**
  * struct iwt_ring - a queue that the kernel may share with userspace
- * @ctl: shared indices; a process may change every field at any time; NULL after the memory of
- *	the ring was freed
+ * @ctl: shared indices; a process may change every field at any time
  * @ent: first entry
  * @mask: number of entries minus one
  * @stride: size of an entry in bytes
@@ -57,23 +56,6 @@ static inline u32 iwt_ring_prod(const struct iwt_ring *r)
 {
 	/* pairs with the producer's release */
 	return smp_load_acquire(&r->ctl->prod);
-}
-
-/*
- * The memory of the ring is about to be freed, and nobody posts, takes or completes requests any
- * more. But the dumps of queues (restrack.c, raw_dump.c) may still read the ring: on older
- * kernels, a dump finds an object until the object has been destroyed. The caller holds the lock
- * that the dumps take.
- */
-static inline void iwt_ring_gone(struct iwt_ring *r)
-{
-	r->ctl = NULL;
-}
-
-/* For the dumps. Return: the producer index, or @gone if the memory of the ring was freed. */
-static inline u32 iwt_ring_shown(const struct iwt_ring *r, u32 gone)
-{
-	return r->ctl ? iwt_ring_prod(r) : gone;
 }
 
 /*

@@ -6,6 +6,7 @@
 #include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include <compat/dumps.h>
 #include <compat/ib_ops.h>
 
 #include "cq.h"
@@ -58,9 +59,11 @@ static void free_ring(struct iwt_cq *cq)
 {
 	atomic_dec(&to_iwt_dev(cq->ibcq.device)->n_cqs);
 	iwt_cq_free_parts(cq);
-	spin_lock_irq(&cq->lock);
-	iwt_ring_gone(&cq->ring);
-	spin_unlock_irq(&cq->lock);
+	if (!compat_dumps_end_first) {
+		spin_lock_irq(&cq->lock);
+		compat_ring_gone(&cq->ring);
+		spin_unlock_irq(&cq->lock);
+	}
 	if (cq->user)
 		iwt_mmap_free(cq->map);
 	else

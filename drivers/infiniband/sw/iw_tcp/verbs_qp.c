@@ -8,6 +8,8 @@
 #include <rdma/iw_cm.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include <compat/dumps.h>
+
 #include "cm.h"
 #include "cm_direct.h"
 #include "cq.h"
@@ -77,13 +79,14 @@ static void *alloc_qp_ring(struct iwt_qp *qp, int which, struct ib_ucontext *uc,
 
 static void free_memory(struct iwt_qp *qp)
 {
-	struct iwt_stream *st = &qp->stream;
 	int i;
 
-	spin_lock_bh(&st->lock);
-	iwt_ring_gone(&st->sq.ring);
-	iwt_ring_gone(&st->rq.ring);
-	spin_unlock_bh(&st->lock);
+	if (!compat_dumps_end_first) {
+		spin_lock_bh(&qp->stream.lock);
+		compat_ring_gone(&qp->stream.sq.ring);
+		compat_ring_gone(&qp->stream.rq.ring);
+		spin_unlock_bh(&qp->stream.lock);
+	}
 	iwt_sq_free(&qp->stream.sq);
 	iwt_rq_free(&qp->stream.rq);
 	for (i = SQ; i <= RQ; i++) {

@@ -5,6 +5,8 @@
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
+#include <compat/dumps.h>
+
 #include "dev.h"
 #include "mmap.h"
 #include "qp.h"
@@ -35,9 +37,11 @@ static int alloc_srq_ring(struct iwt_srq *srq, struct ib_ucontext *uc, u32 entri
 
 static void free_srq(struct iwt_srq *srq)
 {
-	spin_lock_irq(&srq->rq.lock);
-	iwt_ring_gone(&srq->rq.ring);
-	spin_unlock_irq(&srq->rq.lock);
+	if (!compat_dumps_end_first) {
+		spin_lock_irq(&srq->rq.lock);
+		compat_ring_gone(&srq->rq.ring);
+		spin_unlock_irq(&srq->rq.lock);
+	}
 	if (srq->user) {
 		iwt_mmap_free(srq->map);
 		iwt_mmap_free(srq->spare);
