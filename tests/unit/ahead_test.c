@@ -283,8 +283,8 @@ static void test_full(void)
 	do {
 		make(&s, 1400);
 		read_at(&s, 0, &f);
+		free(s.octets);
 	} while (!f.ddp.tagged);
-	free(s.octets);
 	iwt_ahead_start(&a, f.pos);
 	for (turns = 0; turns < 5; turns++) {
 		for (i = 0; iwt_ahead_has_room(&a); i++) {
