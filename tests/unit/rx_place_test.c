@@ -192,10 +192,39 @@ static void test_numbers(void)
 	tap_end();
 }
 
+/*
+ * Stream positions count modulo 2^32. A stream may receive more than 2^31 octets between two gaps:
+ * then the octets behind the second gap must be placed, too.
+ */
+static void test_long_order(void)
+{
+	struct iwt_sock_cursor cur = { .c = { .p = octets, .len = 4, .more = no_more } };
+	struct iwt_fpdu f = {};
+	struct iwt_stream st;
+	struct iwt_dev dev;
+	u32 err, i;
+
+	tap_begin("placing ahead: 3 GiB in order between two gaps");
+	begin(&st, &dev, IWT_OP_WRITE);
+	CHECK(!turn(&st, &f, 0));
+	CHECK(turn(&st, &f, 1));
+	CHECK(turn(&st, &f, 2));
+	/* in each GiB the engine reads only one FPDU, of which 4 octets have arrived */
+	for (i = 1; i <= 3; i++) {
+		st.rx.pos = START + (i << 30);
+		CHECK_EQ(iwt_rx_read_placing(&st, &f, &cur, 4, &err), IWT_FPDU_MORE);
+	}
+	iwt_rx_place_ahead(&st);
+	CHECK_EQ(st.counts[IWT_C_RX_AHEAD], 2 * (FPDUS - 1));
+	free(st.rx.place);
+	tap_end();
+}
+
 void test_rx_place(void)
 {
 	test_kept();
 	test_registered_again();
 	test_other_read();
 	test_numbers();
+	test_long_order();
 }

@@ -226,6 +226,19 @@ static bool examine_gap(struct iwt_stream *st, u32 *end)
 	return examine(st, &cur, avail);
 }
 
+/*
+ * The bytes up to the position of the engine need not be examined any more. The engine calls this
+ * function for each FPDU: positions count modulo 2^32, so if @a->scan were more than 2^31 bytes
+ * behind the engine, it would seem to be ahead, and nothing would be placed.
+ */
+static void catch_up(struct iwt_ahead *a, u32 pos)
+{
+	if ((s32)(a->scan - pos) >= 0)
+		return;
+	a->scan = pos;
+	a->synced = false;
+}
+
 /**
  * iwt_rx_place_ahead() - place FPDUs that have arrived behind a gap
  * @st: stream with st->rx.place, between two runs of its engine; the socket lock and the lock of
@@ -245,11 +258,7 @@ void iwt_rx_place_ahead(struct iwt_stream *st)
 	if (!a || rx->place_stop || rx->discard || rx->stalled || !rx->octets ||
 	    !iwt_ahead_has_room(a))
 		return;
-	/* the bytes up to the position of the engine need not be examined any more */
-	if ((s32)(a->scan - rx->pos) < 0) {
-		a->scan = rx->pos;
-		a->synced = false;
-	}
+	catch_up(a, rx->pos);
 	end = a->scan;
 	while (gaps++ < PLACE_GAPS && examine_gap(st, &end))
 		;
@@ -322,6 +331,7 @@ enum iwt_fpdu_status iwt_rx_read_placing(struct iwt_stream *st, struct iwt_fpdu 
 	enum iwt_fpdu_status status;
 
 	lockdep_assert_held(&st->lock);
+	catch_up(rx->place, rx->pos);
 	if (read_placed(st, f, left, &status, err))
 		return status;
 	f->flat = NULL;	/* iwt_ahead_at() has set f->flat, if the last FPDU was placed */
