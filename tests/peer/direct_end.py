@@ -9,6 +9,7 @@ import random
 import shlex
 import socket
 import struct
+import subprocess
 import time
 
 import fpdu
@@ -28,6 +29,7 @@ OWN_STAG = 1            # the STag of the Reads that confirm messages
 RETRY_EXC, RNR_EXC = 12, 13
 MEM_LEN, FILL, MSG = 4096, 0xA5, 64
 HALF_OPEN = 1024        # the most half-open connections of a direct listener
+LINGERING = 1024        # the most connections of a link that wait for the peer's FIN without a queue pair
 WORD = mpa.enh(6, 6)
 
 
@@ -297,6 +299,14 @@ class Bench:
         """Lets close() close the socket of peer; returns peer."""
         self.keep(Closing(peer.sock.close))
         return peer
+
+    def closing(self):
+        """Returns how many sockets of the device's namespace have sent FIN, and still belong to the
+        driver."""
+        table = "/proc/net/tcp6" if ":" in self.args.there else "/proc/net/tcp"
+        lines = subprocess.check_output(shlex.split(self.args.ulp)[:-1] + ["cat", table]).decode().split("\n")
+        fields = [line.split() for line in lines[1:] if line]
+        return sum(f[3] in ("04", "05") and f[9] != "0" for f in fields)    # state, inode
 
     def untouched(self, pair):
         """Checks that nothing has happened to the queue pair, and that the honest peer can

@@ -7,7 +7,7 @@ import time
 import fpdu
 import mpa
 import ulp
-from direct_end import FIELDS, gid_of, HALF_OPEN, LAYOUT, OWN_STAG, pack, PD_LEN, REQ_LEN, RETRY_EXC, RNR_FOREVER, WORD
+from direct_end import FIELDS, gid_of, HALF_OPEN, LAYOUT, LINGERING, OWN_STAG, pack, PD_LEN, REQ_LEN, RETRY_EXC, RNR_FOREVER, WORD
 from outcome import check, equal
 
 
@@ -434,6 +434,28 @@ def terminate_first(b):
         b.untouched(pair.wait())
 
 
+def reset_before_end(b):
+    """A queue pair is reset after each Terminate, and the peers answer no more: few connections stay"""
+    pair, keep, most = b.pair(), b.pair().wait(), 0
+    for turn in range(LINGERING + 100):
+        pair.wait()
+        peer = b.accepted(pair)
+        peer.put(fpdu.tagged(fpdu.WRITE, pair.stag, pair.addr - 1, b"bad"))
+        equal(peer.segment().opcode, fpdu.TERM, "opcode")
+        peer.silence()
+        pair.reset()
+        if turn % 50 == 49:
+            now = b.closing()
+            most = max(most, now)
+            if now < turn - 50:     # the limit is reached, or the oldest connections have ended
+                break
+    # the last reset returns a moment before its socket is closed
+    check(most <= LINGERING + 1, "connections that stay:", most)
+    if most < LINGERING:
+        print("# skipped: here at most %d connections stay at a time" % most)
+    b.untouched(keep)
+
+
 RESPONDER = (right, every_bit, lengths, random_frames, improper, more_octets, plain, twice, second,
              slowly, silent, forgotten, another_address, while_reset, lost, midway, refused_write,
-             terminate_first)
+             terminate_first, reset_before_end)

@@ -2,6 +2,7 @@
 """One end of a connection, on a plain TCP socket: the raw peer. It can be the initiator or the
 responder, and can also break the rules of the protocols."""
 import contextlib
+import ctypes
 import socket
 import struct
 import time
@@ -14,6 +15,7 @@ from fpdu import Deframer, Framer
 from outcome import Fail, check, equal
 
 WAIT = 30   # seconds to wait for an event that must happen
+SO_ATTACH_FILTER = 26   # a socket option that Python does not name
 
 
 def frame_word(word):
@@ -206,6 +208,11 @@ class Peer:
         the peer reads some of them."""
         emss = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, max(32768, 4 * emss))
+
+    def silence(self):
+        """Lets the kernel drop all packets for the socket, so that the peer answers nothing."""
+        program = ctypes.create_string_buffer(struct.pack("=HBBI", 6, 0, 0, 0))   # BPF_RET: keep 0 octets
+        self.sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", 1, ctypes.addressof(program)))
 
     # what the device must send
 

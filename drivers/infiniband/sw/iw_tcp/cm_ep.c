@@ -229,11 +229,23 @@ void iwt_half_open_del(struct iwt_ep *ep)
 	spin_unlock_bh(&l->lock);
 }
 
+/*
+ * May the endpoint enter the state LINGER? In this state it has no queue pair, so the maximum
+ * number of queue pairs does not limit the number of such endpoints.
+ */
+static bool may_linger(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
+{
+	return !iwt_dev_take(&ep->dev->n_lingering, IWT_CM_LINGER_MAX);
+}
+
 static void ep_enter(struct iwt_ep *ep, enum iwt_cm_state state)
 	__must_hold(&ep->lock)
 {
 	unsigned int ms = state_ms(state);
 
+	if (ep->state == IWT_CM_LINGER)
+		atomic_dec(&ep->dev->n_lingering);
 	if (state == IWT_CM_LINGER && ep->listen)
 		iwt_half_open_add(ep);
 	else if (state != IWT_CM_WAIT_ULP)
@@ -364,10 +376,14 @@ static void ep_take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 	__must_hold(&ep->lock)
 {
 	struct iwt_cm_step s = iwt_cmfsm(ep->state, event);
-	u32 acts = s.actions;
 	bool cut = false;
+	u32 acts;
 
 	lockdep_assert_held(&ep->lock);
+	/* if too many endpoints linger, let TCP finish the connection without an endpoint */
+	if (s.next == IWT_CM_LINGER && ep->state != IWT_CM_LINGER && !may_linger(ep))
+		s = (struct iwt_cm_step){ IWT_CM_CLOSED, s.actions | IWT_CMA_RELEASE };
+	acts = s.actions;
 	trace_iwt_cm(ep->nr, ep->state, s.next, event, status);
 	count_step(ep, event, acts, status);
 	if (s.next != ep->state)

@@ -99,6 +99,14 @@ struct net_device;
 #define IWT_CM_REPORT_MS	20
 #define IWT_CM_REPORT_TRIES	500
 
+/*
+ * Maximum number of endpoints of a link that are in the state LINGER. A process can end one
+ * connection after the other with the same queue pair, and if the peers are silent, each endpoint
+ * stays for a minute. Beyond the limit, the driver closes the socket at once: TCP still sends the
+ * data and FIN, but resets the connection if the peer sends more data.
+ */
+#define IWT_CM_LINGER_MAX	1024
+
 /* Maximum private data in bytes that iw_cm can deliver: iw_cm_event.private_data_len is a u8. */
 #define IWT_CM_PD_MAX		255
 

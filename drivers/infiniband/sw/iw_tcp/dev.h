@@ -87,6 +87,7 @@ struct iwt_stats;
  * @n_mws: number of memory windows
  * @n_srqs: number of shared receive queues
  * @n_eps: number of endpoints that are assigned to this device
+ * @n_lingering: number of these endpoints that are in the state LINGER
  * @n_conns: number of queue pairs that have a connection
  * @pinned: bytes of process memory that is pinned for regions, in whole pages
  * @rings: bytes of rings that processes map
@@ -132,6 +133,7 @@ struct iwt_dev {
 	atomic_t n_mws;
 	atomic_t n_srqs;
 	atomic_t n_eps;
+	atomic_t n_lingering;
 	atomic_t n_conns;
 	atomic64_t pinned;
 	atomic64_t rings;
