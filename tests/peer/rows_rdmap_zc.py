@@ -105,6 +105,27 @@ def copied(t):
     equal(t.counters()["tx_zerocopy"], before, "octets given by reference")
 
 
+@row("RDMAP-67", alone=True)
+def probing(t):
+    """A connection that began with tcp_mtu_probing=2 may probe for a larger MTU for its lifetime: data are copied"""
+    name = "net.ipv4.tcp_mtu_probing"
+    was = t.place.run("sysctl", "-n", name, capture_output=True, text=True).stdout.strip()
+    try:
+        t.place.run("sysctl", "-qw", name + "=2")
+        probes = prepare(t)
+    finally:
+        t.place.run("sysctl", "-qw", name + "=" + was)
+    before = t.counters()["tx_zerocopy"]
+    write(probes, 1)
+    arrives(probes, probes.data)
+    equal([wc.wr for wc in probes.poll()], [1], "completion")
+    equal(t.counters()["tx_zerocopy"], before, "octets given by reference")
+    usual = prepare(t)
+    write(usual, 1)
+    arrives(usual, usual.data)
+    check(t.counters()["tx_zerocopy"] > before, "another connection uses zero copy")
+
+
 @row("RDMAP-67", "RDMAP-68", alone=True)
 def acknowledged(t):
     """With zero copy a Write completes only after it was acknowledged, and later requests complete after it"""

@@ -155,7 +155,8 @@ out_put:
  *
  * Zero copy is not allowed if TCP may probe for a larger MTU. TCP then replaces an skb that has a
  * reference to the ubuf_info by a new skb. The new skb refers to the same memory, but has no
- * reference to the ubuf_info: so the callback would be called too early.
+ * reference to the ubuf_info: so the callback would be called too early. A connection that has
+ * begun to probe continues to probe when the administrator sets tcp_mtu_probing to 0.
  *
  * Return: true if the data are to be sent by reference.
  */
@@ -164,7 +165,8 @@ bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere)
 	const struct sock *sk = s->sk;
 
 	if (!(sk->sk_route_caps & NETIF_F_SG) ||
-	    READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_mtu_probing))
+	    READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_mtu_probing) ||
+	    inet_csk(sk)->icsk_mtup.enabled)
 		return false;
 	return anywhere || s->nic;
 }
