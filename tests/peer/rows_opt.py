@@ -103,6 +103,20 @@ def one_message(t, ulp, listener, flags, mss):
                                        "segments, EMSS %d, flags %x" % (emss, flags))
 
 
+@row("MPA-39", "MPA-45")
+def full_batches(t):
+    """A message of many of TCP's batches, with markers: FPDUs fill all segments, also at the end of a batch"""
+    if t.place.interface == "lo":
+        raise Skip("two segments of lo are longer than the message")
+    conn = roomy(t, t.ulp(), mpa.C | mpa.M)
+    emss, size = emss_of(conn.peer), 2000000
+    mr = conn.ulp.new()
+    conn.ulp.mr(mr=mr, len=size, access="l", fill=0)
+    conn.post("write", wr=1, sge="%d:0:%d" % (mr, size), stag=0x100, raddr=0)
+    filled(conn.peer.message(fpdu.WRITE)[:-1], emss, mulpdu(emss, True))
+    equal([wc.wr for wc in conn.poll()], [1], "completion")
+
+
 def filled(segs, emss, most):
     """
     Checks that FPDUs with markers fill TCP's segments, although a ULPDU of the length "most" leaves a

@@ -275,6 +275,19 @@ static u32 put_more(struct iwt_stream *st, struct iwt_txplan *p, u8 *to)
 }
 
 /*
+ * Return: number of bytes that the buffer must have for an FPDU of @size bytes. If two FPDUs with
+ * markers may share the segment (mulpdu_marked()), the buffer needs room for both: otherwise the
+ * last buffer of a batch might have room for the first FPDU only, and the segment would not be
+ * full.
+ */
+static u32 room_for(const struct iwt_tx *tx, u32 size, u32 mulpdu, u32 mss)
+{
+	if (!tx->markers || tx->room != mss || iwt_txseg_is_last(&tx->msg, mulpdu))
+		return size;
+	return max(size, min_t(u32, mss, IWT_TXBUF_SIZE));
+}
+
+/*
  * Frame one FPDU of the current message, and, if this FPDU fills a segment, more FPDUs of the
  * same size. Return: false when no FPDU could be framed, or when tx->err is set.
  */
@@ -289,7 +302,7 @@ static bool frame(struct iwt_stream *st, u32 mss)
 
 	size = iwt_fpdu_span(tx->stream_pos, iwt_txseg_size(&tx->msg, mulpdu),
 			     tx->markers);
-	if (!find_room(tx, size))
+	if (!find_room(tx, room_for(tx, size, mulpdu, mss)))
 		return false;
 	if (iwt_txbuf_room(tx->buf) < size)
 		mulpdu = min(mulpdu, iwt_mulpdu(iwt_txbuf_room(tx->buf),
