@@ -151,6 +151,7 @@ void iwt_late(void);
 void iwt_gap(void);
 void iwt_window(void);
 void iwt_linger(void);
+struct end *iwt_closing(int fds[2]);
 
 /* serve.c */
 int iwt_serve(uint16_t port);

@@ -14,6 +14,8 @@
 
 #define CROWD	48
 #define FEW	8
+/* Seconds; the driver lets a connection linger for longer, as long as its socket has an owner. */
+#define BRIEF	20
 
 /*
  * Counts the kernel's workers that execute work of the driver now, including workers that sleep.
@@ -41,15 +43,15 @@ static int workers(void)
 
 /*
  * At any time, a few workers may execute work of the driver. But a worker that waits for the
- * owner of a socket never ends its work, so the number of workers would never become less than
- * FEW.
+ * owner of a socket never ends its work, so the number of workers would not become less than FEW
+ * in @seconds.
  */
-static bool nobody_waits(void)
+static bool nobody_waits(unsigned int seconds)
 {
 	int least = CROWD * 2, n;
 	struct patience p = {};
 
-	while (patient(&p, PATIENCE, 0)) {
+	while (patient(&p, seconds, 0)) {
 		n = workers();
 		least = n < least ? n : least;
 		if (n < FEW)
@@ -102,6 +104,36 @@ static bool another(void)
 	return good[0] && good[1];
 }
 
+/*
+ * The driver has sent FIN on each of these connections, and waits for the FIN of the peer, while
+ * iwt_held owns the sockets.
+ */
+static void linger(void)
+{
+	struct end *e[CROWD];
+	int fds[CROWD][2], i;
+	bool good = true;
+
+	for (i = 0; i < CROWD; i++) {
+		e[i] = iwt_closing(fds[i]);
+		if (!iwt_ctl("hold", fds[i][0]))
+			iwt_die("hold");
+	}
+	for (i = 0; i < CROWD; i++)
+		iwt_destroy_qp(e[i]);
+	iwt_ok(nobody_waits(BRIEF), "crowd: no thread waits for each connection that lingers");
+	iwt_ok(another(), "crowd: another connection works while these connections linger");
+	for (i = 0; i < CROWD; i++)
+		good &= !shutdown(fds[i][1], SHUT_WR);
+	good &= iwt_ctl("end", -1);
+	for (i = 0; i < CROWD; i++) {
+		good &= iwt_hung_up(fds[i][0]);
+		iwt_close(e[i]);
+		close(fds[i][1]);
+	}
+	iwt_ok(good, "crowd: these connections end after the release of the sockets");
+}
+
 void iwt_crowd(void)
 {
 	struct rlimit limit = { 4096, 4096 };
@@ -113,7 +145,7 @@ void iwt_crowd(void)
 		iwt_die("RLIMIT_NOFILE");
 	begin(e);
 	iwt_ok(end(e), "crowd: all connections end while iwt_held owns their sockets");
-	iwt_ok(nobody_waits(), "crowd: the driver has no waiting thread for each connection");
+	iwt_ok(nobody_waits(PATIENCE), "crowd: the driver has no waiting thread for each connection");
 	iwt_ok(another(), "crowd: another connection can be made, used and ended");
 	good = iwt_ctl("end", -1);
 	for (i = 0; i < CROWD; i++) {
@@ -121,4 +153,5 @@ void iwt_crowd(void)
 		iwt_close_pair(e[i]);
 	}
 	iwt_ok(good, "crowd: the peers see the end after the release of the sockets");
+	linger();
 }

@@ -41,10 +41,10 @@ static bool caught_in_time(void)
 }
 
 /*
- * Returns an end without queue pair, whose endpoint in the driver has sent FIN and waits for the
- * FIN of the peer. The peer is the plain TCP socket @fds[1].
+ * Returns an end whose endpoint in the driver has sent FIN and waits for the FIN of the peer. The
+ * peer is the plain TCP socket @fds[1].
  */
-static struct end *lingering(int fds[2])
+struct end *iwt_closing(int fds[2])
 {
 	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
 	struct iwtdv_request req = { .frame_len = 20 };
@@ -64,6 +64,14 @@ static struct end *lingering(int fds[2])
 		iwt_die("SQD");
 	while (recv(fds[1], octets, sizeof(octets), 0) > 0)
 		;
+	return e;
+}
+
+/* As iwt_closing(), but the returned end has no queue pair. */
+static struct end *lingering(int fds[2])
+{
+	struct end *e = iwt_closing(fds);
+
 	iwt_destroy_qp(e);
 	/* let the driver finish, otherwise "waylay" may act on an earlier caller */
 	usleep(300000);
@@ -84,7 +92,7 @@ static int one_round(void)
 		ret = !caught();
 		shutdown(fds[1], SHUT_WR);
 		ret = ret && caught_in_time();
-		/* the driver stops waiting for the owner after half a second */
+		/* let the driver look at the socket several times while it has an owner */
 		sleep(1);
 		iwt_ctl("end", -1);
 	}

@@ -79,7 +79,7 @@ extern u32 unit_looks;
 /* As in the kernel, except that the kernel also removes the buffers before the result. */
 struct sk_buff *tcp_recv_skb(struct sock *sk, u32 seq, u32 *off);
 static inline void tcp_read_done(struct sock *sk, size_t len) { sk->copied_seq += len; }
-static inline int iwt_sock_own_soon(struct iwt_sock *s) { return s->sk ? 0 : -EINTR; }
+static inline int iwt_sock_own_now(struct iwt_sock *s) { return s->sk ? 0 : -EINTR; }
 static inline void iwt_sock_disown(struct iwt_sock *s) { (void)s; }
 static inline void iwt_sock_retry(struct iwt_sock *s) { (void)s; }
 

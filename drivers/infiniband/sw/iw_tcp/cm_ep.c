@@ -149,6 +149,8 @@ static void ep_disarm(struct iwt_ep *ep)
 	ep->armed = false;
 	if (cancel_delayed_work(&ep->timer))
 		iwt_ep_put(ep);
+	if (cancel_delayed_work(&ep->again))
+		iwt_ep_put(ep);
 }
 
 static unsigned int state_ms(enum iwt_cm_state state)

@@ -39,7 +39,7 @@
  *   (atomic)        ep->bits                         any context
  *
  * References: an endpoint is created with one reference, which the last work of the endpoint
- * drops after the endpoint has become CLOSED. A queued work, a pending timer and a lookup hold
+ * drops after the endpoint has become CLOSED. A queued work, each pending timer and a lookup hold
  * one reference each. An endpoint that is not CLOSED owns its socket. An endpoint holds a
  * reference to its queue pair from connect or accept until the endpoint drops the queue pair, and
  * a reference to the iw_cm_id from connect or accept until the last event has been delivered. An
@@ -106,6 +106,12 @@ struct net_device;
  * data and FIN, but resets the connection if the peer sends more data.
  */
 #define IWT_CM_LINGER_MAX	1024
+
+/*
+ * Milliseconds until the work looks at the socket of a process again, if a system call owned the
+ * socket.
+ */
+#define IWT_CM_BUSY_MS		100
 
 /* Maximum private data in bytes that iw_cm can deliver: iw_cm_event.private_data_len is a u8. */
 #define IWT_CM_PD_MAX		255
@@ -204,9 +210,10 @@ struct iwt_listen {
  * @id: number that accept and reject use to find the endpoint; 0: none yet
  * @nr: number that identifies the endpoint in tracepoints
  * @bits: events to handle (enum iwt_ep_bit)
- * @wq: runs @work and @timer
+ * @wq: runs @work, @timer and @again
  * @work: handles @bits
  * @timer: sets IWT_EP_EXPIRED
+ * @again: sets IWT_EP_SOCK (iwt_ep_look_again())
  * @armed: @deadline is valid
  * @deadline: when the present state ends, in jiffies
  * @acked: sequence number that the peer had acknowledged when @deadline was set
@@ -253,6 +260,7 @@ struct iwt_ep {
 	struct workqueue_struct *wq;
 	struct work_struct work;
 	struct delayed_work timer;
+	struct delayed_work again;
 	bool armed __guarded_by(&lock);
 	unsigned long deadline __guarded_by(&lock);
 	u32 acked __guarded_by(&lock);
@@ -326,6 +334,8 @@ void iwt_half_open_del(struct iwt_ep *ep)
 extern struct workqueue_struct *iwt_cm_wq;
 
 struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state);
+void iwt_ep_look_again(struct iwt_ep *ep)
+	__must_hold(&ep->lock);
 
 /* cm_dial.c */
 void iwt_ep_read_addrs(struct iwt_ep *ep)

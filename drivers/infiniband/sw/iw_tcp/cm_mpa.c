@@ -295,8 +295,8 @@ int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
  * that the Request has a wrong length. Process context, may sleep.
  *
  * Return: 0 if no byte and no FIN follows the Request; -EPROTO for bytes; -EPIPE for a FIN;
- * -EBUSY or -EINTR if a system call does not release the socket of a process; or another -errno
- * if the connection is lost.
+ * -EBUSY if a system call owns the socket of a process; or another -errno if the connection is
+ * lost.
  */
 int iwt_ep_early(struct iwt_ep *ep)
 {
@@ -347,11 +347,7 @@ static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
 	return n;
 }
 
-/*
- * Handle a failure @why of read_frame() or iwt_ep_early(). If the owner of the socket did not
- * release the socket (-EBUSY, -EINTR), queue the work again. The work does not spin, since each
- * run waits for the owner, up to IWT_SOCK_OWNER_MS.
- */
+/* Handle a failure @why of read_frame() or iwt_ep_early(). */
 static void frame_failed(struct iwt_ep *ep, int why)
 	__must_hold(&ep->lock)
 {
@@ -359,8 +355,7 @@ static void frame_failed(struct iwt_ep *ep, int why)
 	case -EAGAIN:
 		break;
 	case -EBUSY:
-	case -EINTR:
-		iwt_ep_raise(ep, IWT_EP_SOCK);
+		iwt_ep_look_again(ep);
 		break;
 	case -EPIPE:
 		iwt_ep_step(ep, IWT_CME_FIN, -ECONNRESET);
@@ -538,8 +533,10 @@ static void look_for_end(struct iwt_ep *ep)
 		n = iwt_sock_recv(ep->sock, octets, sizeof(octets));
 		left -= min_t(u32, left, max(n, 0));
 	} while (n > 0 && left);
-	if (n > 0 || n == -EBUSY || n == -EINTR)
-		iwt_ep_raise(ep, IWT_EP_SOCK);	/* let other work or the socket's owner run */
+	if (n > 0)
+		iwt_ep_raise(ep, IWT_EP_SOCK);	/* let other work run */
+	else if (n == -EBUSY)
+		iwt_ep_look_again(ep);
 	else if (n != -EAGAIN)
 		iwt_ep_step(ep, n ? IWT_CME_LOST : IWT_CME_FIN, n);
 }

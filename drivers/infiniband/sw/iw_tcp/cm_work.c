@@ -165,6 +165,33 @@ static void do_ep_work(struct work_struct *work)
 	iwt_ep_put(ep);
 }
 
+static void do_again(struct work_struct *work)
+{
+	struct iwt_ep *ep = container_of(to_delayed_work(work), struct iwt_ep,
+					 again);
+
+	iwt_ep_raise(ep, IWT_EP_SOCK);
+	iwt_ep_put(ep);
+}
+
+/**
+ * iwt_ep_look_again() - look at the socket again after IWT_CM_BUSY_MS
+ * @ep: endpoint, locked, whose socket is owned by a system call of a process
+ *
+ * The system call may own the socket for an unlimited time, and a process may have thousands of
+ * such sockets. If the work waited for the owner, each of these sockets would occupy a thread of
+ * the workqueue, and the endpoints of other processes would have to wait for a thread.
+ *
+ * Process context, does not sleep.
+ */
+void iwt_ep_look_again(struct iwt_ep *ep)
+{
+	lockdep_assert_held(&ep->lock);
+	iwt_ep_get(ep);
+	if (!queue_delayed_work(ep->wq, &ep->again, msecs_to_jiffies(IWT_CM_BUSY_MS)))
+		iwt_ep_put(ep);
+}
+
 /**
  * iwt_ep_alloc() - allocate an endpoint
  * @state: initial state
@@ -194,6 +221,7 @@ struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
 	ep->wq = iwt_cm_wq;
 	INIT_WORK(&ep->work, do_ep_work);
 	INIT_DELAYED_WORK(&ep->timer, do_timer);
+	INIT_DELAYED_WORK(&ep->again, do_again);
 	INIT_LIST_HEAD(&ep->half_open);
 	return ep;
 }

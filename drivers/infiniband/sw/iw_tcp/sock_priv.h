@@ -179,6 +179,7 @@ int iwt_sock_lock_within(struct sock *sk, unsigned int ms);
 void iwt_sock_unlock(struct sock *sk);
 int iwt_sock_own_within(struct iwt_sock *s, unsigned int ms);
 int iwt_sock_own_soon(struct iwt_sock *s);
+int iwt_sock_own_now(struct iwt_sock *s);
 
 /* sock_send.c */
 /* Does the send buffer have enough room for one batch? */

@@ -331,17 +331,18 @@ static int why_empty(struct iwt_sock *s)
  * @buf: receives the data
  * @len: size of @buf in bytes
  *
- * For endpoints, not for the engines. Process context, may sleep, but does not wait for the peer.
+ * For endpoints, not for the engines. Process context, may sleep, but waits neither for the peer
+ * nor for a system call of a process.
  *
  * Return: number of bytes that were read; 0 at the end of the stream; -EAGAIN if no data have
- * arrived: then ops->data_ready or ops->state_change will be called; -EBUSY or -EINTR if a system
- * call does not release the socket of a process (iwt_sock_own_soon()): then the caller has to
- * retry, since perhaps no callback will be called; or another -errno.
+ * arrived: then ops->data_ready or ops->state_change will be called; -EBUSY if a system call owns
+ * the socket of a process: then the caller has to retry later, since perhaps no callback will be
+ * called; or another -errno.
  */
 int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len)
 {
 	struct iwt_sock_cursor cur;
-	int ret = iwt_sock_own_soon(s);
+	int ret = iwt_sock_own_now(s);
 
 	if (ret)
 		return ret;

@@ -473,3 +473,20 @@ int iwt_sock_own_soon(struct iwt_sock *s)
 	iwt_sock_own(s);
 	return 0;
 }
+
+/**
+ * iwt_sock_own_now() - iwt_sock_own(), but for the socket of a process without waiting
+ * @s: socket
+ *
+ * Until iwt_sock_disown() the caller must not call a function that acquires the lock. Process
+ * context; for a socket of this driver, sleeps until the owner releases the socket.
+ *
+ * Return: 0; for a socket of a process also -EBUSY if the socket has an owner.
+ */
+int iwt_sock_own_now(struct iwt_sock *s)
+{
+	if (s->user)
+		return iwt_sock_own_within(s, 0);
+	iwt_sock_own(s);
+	return 0;
+}
