@@ -22,6 +22,11 @@ api IPv6 cases $IP6_A
 api "IPv4 in IPv6" cases ::ffff:$IP_A
 api descriptors fds $IP_A "/run/netns/$NS_B"
 api errors icmp $IP_A
+if has_feature TUNE; then
+	api "receive buffer" buffer $IP_A
+else
+	skip "receive buffer" "the driver was built without TUNE"
+fi
 api race race $IP_A
 api "race, IPv4 in IPv6" race ::ffff:$IP_A
 

@@ -150,6 +150,7 @@ bool iwt_ctl(const char *line, int fd);
 void iwt_late(void);
 void iwt_gap(void);
 void iwt_window(void);
+void iwt_buffer(void);
 void iwt_linger(void);
 struct end *iwt_closing(int fds[2]);
 

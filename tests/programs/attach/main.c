@@ -17,6 +17,7 @@
  *	iwt_attach steps DEVICE IP		much work at once, TAP
  *	iwt_attach gap DEVICE IP		a connection that ends during an attach, TAP
  *	iwt_attach window DEVICE IP		a full receive buffer at the attach, TAP
+ *	iwt_attach buffer DEVICE IP		a small receive buffer at the attach, TAP
  *	iwt_attach linger DEVICE IP		the end of a stream whose socket has an owner, TAP
  *	iwt_attach serve DEVICE IP PORT		a server; its clients choose its actions (serve.c)
  *	iwt_attach client DEVICE IP PORT	connects to "serve", until the server ends
@@ -82,6 +83,8 @@ int main(int argc, char **argv)
 		iwt_gap();
 	} else if (!strcmp(what, "window")) {
 		iwt_window();
+	} else if (!strcmp(what, "buffer")) {
+		iwt_buffer();
 	} else if (!strcmp(what, "linger")) {
 		iwt_linger();
 	} else if (!strcmp(what, "race")) {

@@ -85,3 +85,29 @@ void iwt_window(void)
 	close(fds[1]);
 	iwt_peer_forget(e, mr, &p);
 }
+
+/*
+ * The program has chosen small receive buffers. The driver makes the buffers large enough for the
+ * largest FPDU.
+ */
+void iwt_buffer(void)
+{
+	int fds[2], i, size = 4096;
+	socklen_t len = sizeof(size);
+	struct end *e[2];
+	bool good = true;
+
+	iwt_tcp_pair(iwt_ip, fds);
+	for (i = 0; i < 2; i++)
+		if (setsockopt(fds[i], SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)))
+			iwt_die("SO_RCVBUF");
+	iwt_attach_pair(e, fds);
+	for (i = 0; i < 2; i++) {
+		if (getsockopt(fds[i], SOL_SOCKET, SO_RCVBUF, &size, &len))
+			iwt_die("SO_RCVBUF");
+		printf("# a receive buffer has %d bytes\n", size);
+		good &= size >= 128 << 10;
+	}
+	iwt_ok(good, "small receive buffers grow at the attach");
+	iwt_close_pair(e);
+}

@@ -386,6 +386,10 @@ int iwt_sock_keep(struct iwt_sock *s)
 	if (err)
 		return err;
 	__module_get(THIS_MODULE);
+	/* iwt_sock_give_back() could not restore the sizes that these functions change */
+	iwt_sock_unbind(sk);
+	/* before the operations are replaced: the new operations have no set_rcvlowat */
+	iwt_sock_widen(s->sock);
 	WRITE_ONCE(s->sock->ops, sk->sk_family == AF_INET6 ? &user_ops6 :
 							     &user_ops4);
 	/*
@@ -393,9 +397,6 @@ int iwt_sock_keep(struct iwt_sock *s)
 	 * so setsockopt(2) fails
 	 */
 	compat_sock_custom_sockopt(s->sock);
-	/* iwt_sock_give_back() could not restore the sizes that these functions change */
-	iwt_sock_unbind(sk);
-	iwt_sock_widen(s->sock);
 	sock_set_flag(sk, SOCK_URGINLINE);
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_error_report = drop_reports;
