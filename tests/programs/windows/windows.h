@@ -62,5 +62,6 @@ void test_rules(struct bench *b);
 void test_model(struct bench *b, uint32_t rounds);
 void test_races(struct bench *b, uint32_t ms);
 void test_cost(struct bench *b, uint32_t rounds);
+void test_list(struct bench *b);
 
 #endif

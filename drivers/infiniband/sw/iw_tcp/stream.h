@@ -72,6 +72,7 @@ enum iwt_tx_term {
  *	FPDU of the initiator (RFC 5044 7.1.2)
  * @loaded: @wqe was taken from the ring, and its message has not begun
  * @dry: the batch ended because there was no other message to send
+ * @locals: number of requests without a message that were executed for the batch
  * @lost: TCP will accept no more bytes
  * @src_checked: the access to the rest of the current list element, or of the Read Response, was
  *	checked, and the region is held in @src_hold
@@ -130,6 +131,7 @@ struct iwt_tx {
 	bool wait_first_fpdu;
 	bool loaded;
 	bool dry;
+	u32 locals;
 	bool lost;
 	bool src_checked;
 	bool ended;

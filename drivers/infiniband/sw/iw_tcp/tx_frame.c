@@ -365,7 +365,9 @@ static bool batch_open(const struct iwt_tx *tx, u32 unit)
  * iwt_tx_fill() - frame FPDUs until the batch is full or no message can be sent
  * @st: stream; the socket lock and the stream lock are held, and all framed bytes are sent
  *
- * Sets tx->err after an error, and tx->dry if no other message can be sent. Never sleeps.
+ * Sets tx->err after an error, and tx->dry if no other message can be sent. If the batch has
+ * executed IWT_TX_LOCALS requests without a message, tx->dry stays false, because more requests
+ * may be posted. Never sleeps.
  */
 void iwt_tx_fill(struct iwt_stream *st)
 {
@@ -377,11 +379,12 @@ void iwt_tx_fill(struct iwt_stream *st)
 	tx->segs = 0;
 	tx->bufs = 0;
 	tx->dry = false;
+	tx->locals = 0;
 	tx->near = iwt_sock_near(st->sock);
 	iwt_sock_cut_at(st->sock, segs_of_batch(tx, mss));
 	while (batch_open(tx, fit)) {
 		if (!iwt_tx_pick(st)) {
-			tx->dry = true;
+			tx->dry = tx->locals < IWT_TX_LOCALS;
 			break;
 		}
 		if (iwt_tx_zc_wanted(st, fit) &&

@@ -51,6 +51,12 @@ bool iwt_tx_fetch(struct iwt_stream *st, u8 *to, u32 len)
 	__must_hold(&st->lock);
 void iwt_tx_let_go(struct iwt_tx *tx);
 
+/*
+ * Maximum number of requests without a message (LOCAL_INV, REG_MR, BIND_MW) that are executed for
+ * one batch. A process may post thousands of such requests, and bottom halves are off meanwhile.
+ */
+#define IWT_TX_LOCALS	512
+
 /* tx_sched.c. Return: false when no message can be sent, or tx->err is set. */
 bool iwt_tx_pick(struct iwt_stream *st)
 	__must_hold(&st->lock);

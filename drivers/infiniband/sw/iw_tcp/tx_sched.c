@@ -188,6 +188,7 @@ static bool do_local(struct iwt_stream *st)
 	else
 		err = bind_window(st);
 	tx->loaded = false;
+	tx->locals++;
 	if (err)
 		return iwt_tx_fail_wqe(st, inval ? IB_WC_LOC_QP_OP_ERR :
 						   IB_WC_MW_BIND_ERR);
@@ -313,15 +314,16 @@ static bool may_begin(struct iwt_stream *st, bool fresh)
 }
 
 /*
- * Start requests of the send queue until the message of one of these requests has begun. Return:
- * false if no message has begun.
+ * Start requests of the send queue until the message of one of these requests has begun, or the
+ * batch has executed IWT_TX_LOCALS requests without a message. Return: false if no message has
+ * begun.
  */
 static bool pick_wqe(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 
-	while (tx->what == IWT_TX_NOTHING && !tx->err) {
+	while (tx->what == IWT_TX_NOTHING && !tx->err && tx->locals < IWT_TX_LOCALS) {
 		bool fresh = !tx->loaded;
 		int got = 1;
 
