@@ -41,31 +41,31 @@ import mutants  # noqa: E402  pylint: disable=wrong-import-position
 TESTS = (
     ("cm_delayed", "attach"), ("verbs_delayed", "attach"), ("sock_takeover", "attach attach_held"),
     ("sock_run", "receive_window attach_held"), ("sock_owner", "qp_owner"), ("cm_addr", "listen netns"),
-    ("wake_cqpoll", "deferred_posts threads"), ("qp_engine", "budgets deferred_posts"), ("dev.", "link"),
-    ("wake.", "deferred_posts"), ("wake_cpu", "deferred_posts"), ("wake_migrate", "deferred_posts"),
+    ("wake_cqpoll", "deferred_posts threads"), ("qp_engine", "budgets deferred_posts"), ("dev.", "link mac_address"),
+    ("wake.", "deferred_posts"), ("wake_doorbell", "deferred_posts polling srq"), ("wake_cpu", "deferred_posts"), ("wake_migrate", "deferred_posts"),
     ("wake_reply", "polling deferred_posts"), ("wake_sqpoll", "polling deferred_posts"), ("cm_caller", "qp_owner"),
     ("cm_direct_pace", "direct direct_crowd"), ("cm_direct", "direct direct_peer direct_gone"), ("gid", "gids"),
-    ("rx_wait", "rc_semantics srq"), ("sq_confirm", "rc_semantics deferred_posts kernel_verbs"), ("tx_confirm", "rc_semantics"),
-    ("cm_listen", "listen"), ("cm_dial", "local_ports"), ("cm_", "reject"), ("cm.", "ipv6"),
+    ("rx_wait", "rc_semantics srq"), ("rx_ahead", "rc_semantics"), ("rx_term", "rc_semantics"), ("sq_confirm", "rc_semantics deferred_posts kernel_verbs"), ("tx_confirm", "rc_semantics"),
+    ("cm_listen", "listen"), ("cm_dial", "local_ports tos"), ("cm_work", "reject cm_orders"), ("cm_", "reject"), ("cm.", "ipv6"),
     ("config", "link_settings"), ("cq_resize", "cq_resize kernel_verbs"), ("cq", "cq_resize extended_verbs deferred_posts threads"), ("device", "link"),
     ("link", "link netdevs"), ("main", "link"), ("mmap", "hostile"),
     ("mr_dmabuf", "dmabuf"), ("mr_odp", "odp"), ("mr_prefetch", "odp"), ("mr_extents", "memory kernel_verbs"), ("mr_sgl", "deferred_posts"),
-    ("mr_stag", "memory windows kernel_verbs"), ("mr", "memory hostile kernel_verbs"), ("qp.", "kernel_verbs"), ("qp_run", "kernel_verbs"),
+    ("mr_stag", "memory windows kernel_verbs"), ("mr_fast", "kernel_verbs"), ("mr", "memory hostile kernel_verbs"), ("qp.", "kernel_verbs"), ("qp_run", "kernel_verbs"),
     ("qp_stream", "kernel_verbs"), ("qp_modify", "limits deferred_posts"),
-    ("stream", "deferred_posts"), ("restrack", "resources visible_names srq"), ("raw_dump", "resources srq"), ("stats_errors", "counters visible_names"), ("stats_port", "port_counters"), ("memlock", "log"), ("stats", "counters"), ("rx_", "torture"), ("rx", "budgets"),
-    ("sock_send", "zerocopy far_hosts receive_window"), ("sock_tune", "far_hosts receive_window link_settings zerocopy"), ("sock_bind", "local_ports"), ("sock.", "receive_window unload local_ports"), ("sock", "receive_window"), ("tx_buf", "shrinker"),
-    ("tx_zc", "zerocopy"), ("tx.", "kernel_verbs"), ("tx_s", "kernel_verbs"), ("readq", "kernel_verbs"),
+    ("stream", "deferred_posts odp"), ("restrack", "resources visible_names srq"), ("raw_dump", "resources srq"), ("stats_errors", "counters visible_names"), ("stats_port", "port_counters"), ("memlock", "log memlock"), ("stats", "counters"), ("rx_", "torture"), ("rx", "budgets"),
+    ("sock_send", "zerocopy far_hosts receive_window"), ("sock_tune", "far_hosts receive_window link_settings zerocopy"), ("sock_bind", "local_ports"), ("sock.", "receive_window unload local_ports"), ("sock_ahead", "torture"), ("sock_alive", "link_settings"), ("sock_state", "ipv6"), ("sock_ulp", "attach"), ("sock", "receive_window"), ("tx_buf", "shrinker"),
+    ("tx_zc", "zerocopy"), ("tx.", "kernel_verbs"), ("tx_sched", "kernel_verbs rc_semantics"), ("tx_s", "kernel_verbs"), ("readq", "kernel_verbs"),
     ("wake_rt", "realtime"), ("verbs_dev", "abi_skew hostile deferred_posts"),
-    ("verbs_srq", "srq kernel_verbs limits"), ("verbs_mw", "windows limits"), ("mw", "windows"),
+    ("verbs_ring", "cq_resize deferred_posts srq hostile"), ("verbs_srq", "srq kernel_verbs limits"), ("verbs_mw", "windows limits"), ("mw", "windows"),
     ("verbs_qp", "limits hostile deferred_posts kernel_verbs"),
     ("verbs_", "hostile deferred_posts kernel_verbs"),
     ("sq", "deferred_posts kernel_verbs"), ("rq", "deferred_posts"),
-    ("srq", "srq kernel_verbs"), ("async_event", "srq cq_resize kernel_verbs"),
+    ("srq", "srq kernel_verbs rc_semantics"), ("async_event", "srq cq_resize kernel_verbs"),
 )
 
 
 # The files outside of proto/ that the unit tests contain
-UNIT = ("sock_cursor.c", "rx_alike.c", "stats_qp.c", "mw.c", "wake_habit.c")
+UNIT = ("sock_cursor.c", "sock_recv.c", "rx_alike.c", "rx_place.c", "stats_qp.c", "mw.c", "gid.c", "wake_habit.c")
 
 
 def in_unit(path):
