@@ -42,12 +42,22 @@ static void any_pair(struct iwt_direct_end *x, struct iwt_direct_end *y)
 	}
 }
 
+static bool is_smaller(const struct iwt_direct_end *x, const struct iwt_direct_end *y)
+{
+	u32 i;
+
+	for (i = 0; i < IWT_GID_LEN; i++)
+		if (x->gid[i] != y->gid[i])
+			return x->gid[i] < y->gid[i];
+	return x->qpn < y->qpn;
+}
+
 static void test_roles(void)
 {
 	struct iwt_direct_end x, y;
 	u32 i;
 
-	tap_begin("direct: exactly one end is the initiator");
+	tap_begin("direct: the end with the smaller GID, or else the smaller QPN, is the initiator");
 	for (i = 0; i < RANDOM_PAIRS; i++) {
 		enum iwt_direct_role rx, ry;
 
@@ -59,8 +69,8 @@ static void test_roles(void)
 			CHECK_EQ(ry, IWT_DIRECT_SELF);
 			continue;
 		}
-		CHECK(rx != IWT_DIRECT_SELF && ry != IWT_DIRECT_SELF);
-		CHECK(rx != ry);
+		CHECK_EQ(rx, is_smaller(&x, &y) ? IWT_DIRECT_INITIATOR : IWT_DIRECT_RESPONDER);
+		CHECK_EQ(ry, is_smaller(&x, &y) ? IWT_DIRECT_RESPONDER : IWT_DIRECT_INITIATOR);
 	}
 	tap_end();
 }
@@ -126,9 +136,54 @@ static void test_wrong_bits(void)
 	tap_end();
 }
 
+/* The largest value of each field is valid, and the next value is not. */
+static void test_bounds(void)
+{
+	static const struct {
+		size_t at;
+		u32 most;
+	} fields[] = {
+		{ offsetof(struct iwt_direct_end, qpn), 0xffffff },
+		{ offsetof(struct iwt_direct_end, peer_qpn), 0xffffff },
+		{ offsetof(struct iwt_direct_end, sq_psn), 0xffffff },
+		{ offsetof(struct iwt_direct_end, rq_psn), 0xffffff },
+	};
+	struct iwt_direct_end x, got;
+	struct iwt_direct_pd pd;
+	u32 i, over, value;
+
+	tap_begin("direct: the largest value of each field");
+	for (i = 0; i < ARRAY_SIZE(fields); i++)
+		for (over = 0; over < 2; over++) {
+			x = (struct iwt_direct_end){ .rts = true, .rnr_retry = IWT_RNR_RETRY_FOREVER };
+			value = fields[i].most + over;
+			memcpy((u8 *)&x + fields[i].at, &value, sizeof(value));
+			iwt_direct_build(&x, &pd);
+			tap_about("field %u", i);
+			CHECK_EQ(iwt_direct_parse((u8 *)&pd, sizeof(pd), &got), !over);
+		}
+	x = (struct iwt_direct_end){ .rts = true, .rnr_retry = IWT_RNR_RETRY_FOREVER + 1 };
+	iwt_direct_build(&x, &pd);
+	CHECK(!iwt_direct_parse((u8 *)&pd, sizeof(pd), &got));
+	tap_end();
+}
+
+/*
+ * Return: the time of a code of the attribute min_rnr_timer, in units of 10 microseconds. From code
+ * 2 on, each time is twice the time two codes before.
+ */
+static u32 rnr_time(u32 code)
+{
+	if (!code)
+		return 65536;
+	if (code == 1)
+		return 1;
+	return code & 1 ? 3u << (code - 3) / 2 : 1u << code / 2;
+}
+
 static void test_numbers(void)
 {
-	u32 i;
+	u32 i, n;
 
 	tap_begin("direct: time limits from the attributes of the queue pair");
 	CHECK_EQ(iwt_direct_rnr_ms(0, 7), U32_MAX);
@@ -138,9 +193,8 @@ static void test_numbers(void)
 	CHECK_EQ(iwt_direct_rnr_ms(12, 3), 2);
 	CHECK_EQ(iwt_direct_rnr_ms(31, 6), 2950);
 	for (i = 0; i < 32; i++)
-		CHECK_EQ(iwt_direct_rnr_ms(i, 0), 0);
-	for (i = 2; i < 32; i++)
-		CHECK(iwt_direct_rnr_ms(i, 6) >= iwt_direct_rnr_ms(i - 1, 6));
+		for (n = 0; n < 7; n++)
+			CHECK_EQ(iwt_direct_rnr_ms(i, n), (rnr_time(i) * n + 99) / 100);
 	CHECK_EQ(iwt_direct_retry_ms(0, 7), 0);
 	CHECK_EQ(iwt_direct_retry_ms(14, 7), 537);
 	CHECK_EQ(iwt_direct_retry_ms(1, 0), 1);
@@ -153,5 +207,6 @@ void test_direct(void)
 	test_roles();
 	test_round_trip();
 	test_wrong_bits();
+	test_bounds();
 	test_numbers();
 }
