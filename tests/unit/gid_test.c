@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Checks the table of GIDs (gid.c) while addresses come and go, and how many addresses the driver
- * visits when one address changes.
+ * Checks the table of GIDs (gid.c) while addresses come and go, how many addresses the driver
+ * visits when one address changes, and what the RDMA core reads from the table.
  */
+#include "gid/compat/ib_ops.h"
 #include "gid/dev.h"
 #include "gid.h"
 #include "unit.h"
 
 #define ENTRIES	(IWT_GIDS - 1)	/* entry 0 is no address */
+
+bool unit_cm_by_netdev = true;
+static const struct task_struct tasks[2];
+const struct task_struct *unit_task = &tasks[0];
 
 static struct net_device nd;
 static struct iwt_dev dev;
@@ -144,6 +149,31 @@ static void test_dead(void)
 	tap_end();
 }
 
+/* The refresh removes the entries of addresses of whose removal nobody has told the driver. */
+static void test_refresh(void)
+{
+	union ib_gid gone, left, last;
+	u32 i;
+
+	tap_begin("GIDs: a refresh finds all changes");
+	begin();
+	for (i = 0; i < ENTRIES + 1; i++)
+		last = add4(i + 1);
+	CHECK(iwt_gid_refresh(&dev) && !iwt_gid_refresh(&dev));
+	CHECK(!at(&last));
+	left = iwt_gid_of_ip4(nd.ip4[4].ifa_local);
+	i = at(&left);
+	gone = del4(3);
+	CHECK(at(&gone));
+	CHECK(iwt_gid_refresh(&dev) && !iwt_gid_refresh(&dev));
+	CHECK(!at(&gone) && at(&last));
+	gone = del4(0);
+	CHECK(iwt_gid_refresh(&dev) && !iwt_gid_refresh(&dev));
+	CHECK(!at(&gone) && at(&left) == i);
+	CHECK_EQ(used(), ENTRIES - 1);
+	tap_end();
+}
+
 static void test_visits(void)
 {
 	u32 i, most = 0, sum = 0;
@@ -177,9 +207,100 @@ static void test_visits(void)
 	tap_end();
 }
 
+/* Return: true if iwt_query_gid() says that entry @idx has this GID. */
+static bool says(int idx, const union ib_gid *gid)
+{
+	union ib_gid got;
+
+	memset(&got, 0xff, sizeof(got));
+	return !iwt_query_gid(&dev.ibdev, 1, idx, &got) && !memcmp(&got, gid, sizeof(got));
+}
+
+/* Return: true if iwt_get_netdev() returns the net device, with a reference. */
+static bool has_netdev(void)
+{
+	u32 refs = nd.refs;
+
+	if (iwt_get_netdev(&dev.ibdev, 1) == &nd)
+		return nd.refs == refs + 1;
+	CHECK_EQ(nd.refs, refs);
+	return false;
+}
+
+/* @by_netdev: false for an older kernel, on which the last entry is a copy of entry 0 */
+static void fill_table(bool by_netdev, union ib_gid *own)
+{
+	u32 i;
+
+	unit_cm_by_netdev = by_netdev;
+	begin();
+	memcpy(dev.addr, "\2abcde", sizeof(dev.addr));
+	for (i = 0; i < IWT_GIDS; i++)
+		add4(i + 1);
+	iwt_gid_refresh(&dev);
+	*own = (union ib_gid){};
+	memcpy(own->raw, dev.addr, sizeof(dev.addr));
+	if (by_netdev)
+		memcpy(own->raw + 8, dev.addr, sizeof(dev.addr));
+	else
+		memset(own->raw + 6, 0x5a, 10);
+}
+
+static void test_query(void)
+{
+	union ib_gid own, none;
+	u32 by_netdev, i;
+
+	tap_begin("GIDs: the RDMA core reads each entry");
+	for (by_netdev = 0; by_netdev < 2; by_netdev++) {
+		fill_table(by_netdev, &own);
+		tap_about("by_netdev %u", by_netdev);
+		CHECK(says(0, &own));
+		for (i = 1; i < ENTRIES; i++)
+			CHECK(!rdma_is_zero_gid(&dev.gids.gid[i]) && says(i, &dev.gids.gid[i]));
+		if (by_netdev)
+			CHECK(!rdma_is_zero_gid(&dev.gids.gid[ENTRIES]) && says(ENTRIES, &dev.gids.gid[ENTRIES]));
+		else
+			CHECK(rdma_is_zero_gid(&dev.gids.gid[ENTRIES]) && says(ENTRIES, &own));
+		CHECK_EQ(iwt_query_gid(&dev.ibdev, 1, -1, &none), -EINVAL);
+		CHECK_EQ(iwt_query_gid(&dev.ibdev, 1, IWT_GIDS, &none), -EINVAL);
+	}
+	tap_end();
+}
+
+/* The RDMA core must fill entry 0 only once: the second time, it gets no net device. */
+static void test_refill(void)
+{
+	union ib_gid own;
+	u32 again;
+
+	tap_begin("GIDs: the RDMA core fills entry 0 once");
+	fill_table(true, &own);
+	CHECK(has_netdev());
+	CHECK(says(1, &dev.gids.gid[1]) && has_netdev());
+	CHECK(says(0, &own) && has_netdev() && has_netdev());
+	for (again = 0; again < 2; again++) {
+		CHECK(says(0, &own));
+		unit_task = &tasks[1];
+		CHECK(has_netdev());
+		unit_task = &tasks[0];
+		CHECK(!has_netdev() && has_netdev());
+	}
+	/* the next entry belongs to the net device, too, whether or not entry 0 was skipped */
+	CHECK(says(0, &own) && says(1, &dev.gids.gid[1]) && has_netdev());
+	/* on an older kernel the RDMA core replaces entry 0 */
+	fill_table(false, &own);
+	CHECK(says(0, &own) && has_netdev() && says(0, &own) && has_netdev());
+	unit_cm_by_netdev = true;
+	tap_end();
+}
+
 void test_gid(void)
 {
 	test_changes();
 	test_dead();
+	test_refresh();
 	test_visits();
+	test_query();
+	test_refill();
 }
