@@ -41,12 +41,14 @@ struct sock {
 	int sk_err;
 	u8 sk_state;
 	u8 sk_shutdown;
+	bool done;
 };
 
 struct iwt_sock {
 	struct sock *sk;
 	bool blind;
 	u32 readable;
+	u32 retries;
 	struct {
 		u8 *mem;
 		u32 size;
@@ -56,15 +58,18 @@ struct iwt_sock {
 	} aside;
 };
 
-enum { TCP_CLOSE = 7, RCV_SHUTDOWN = 1 };
+enum { TCP_ESTABLISHED = 1, TCP_CLOSE = 7, RCV_SHUTDOWN = 1 };
 
 /* The number of buffers that the walks over a queue have looked at */
 extern u32 unit_looks;
 
+/* The buffer that the CPU can't read, or NULL */
+extern const struct sk_buff *unit_unreadable;
+#define skb_frags_readable(skb)	((skb) != unit_unreadable)
+
 #define skb_queue_reverse_walk(queue, skb)						\
 	for (skb = (queue)->prev;							\
 	     skb != (const struct sk_buff *)(queue) && ++unit_looks; skb = skb->prev)
-#define skb_frags_readable(skb)	true
 #define after(a, b)		((s32)((b) - (a)) < 0)
 #define tcp_sk(sk)		(sk)
 #define tcp_inq(sk)		((sk)->rcv_nxt - (sk)->copied_seq)
@@ -74,14 +79,14 @@ extern u32 unit_looks;
 #define inet_csk(sk)		(sk)
 #define roundup_pow_of_two(n)	(n)
 #define sock_error(sk)		(-(sk)->sk_err)
-#define sock_flag(sk, flag)	false
+#define sock_flag(sk, flag)	((sk)->done)	/* only SOCK_DONE */
 
 /* As in the kernel, except that the kernel also removes the buffers before the result. */
 struct sk_buff *tcp_recv_skb(struct sock *sk, u32 seq, u32 *off);
 static inline void tcp_read_done(struct sock *sk, size_t len) { sk->copied_seq += len; }
 static inline int iwt_sock_own_now(struct iwt_sock *s) { return s->sk ? 0 : -EINTR; }
 static inline void iwt_sock_disown(struct iwt_sock *s) { (void)s; }
-static inline void iwt_sock_retry(struct iwt_sock *s) { (void)s; }
+static inline void iwt_sock_retry(struct iwt_sock *s) { s->retries++; }
 
 u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur);
 u32 iwt_sock_peek_from(struct iwt_sock *s, u32 skip, struct iwt_sock_cursor *cur);
