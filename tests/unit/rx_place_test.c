@@ -20,24 +20,26 @@
 #define FPDUS	3
 
 static const int pd;
-static u8 memory[FPDUS * PAYLOAD], octets[4096];
+static u8 memory[FPDUS * PAYLOAD], sent[FPDUS * PAYLOAD], octets[4096];
 /* place of each FPDU in @octets; the number of octets behind the last FPDU */
 static u32 at[FPDUS + 1];
 /* the octets that have arrived behind a gap: from the FPDU @from on, before the FPDU @until */
 static u32 from, until;
+/* the maximum number of octets that one look at TCP's tree finds, and the number of looks */
+static u32 most = UINT32_MAX, looks;
 
 u32 iwt_sock_peek_ahead(const void *s, u32 *off, struct iwt_ahead_cursor *cur)
 {
-	u32 seek = max(*off, at[from]);
+	u32 seek = max(*off, at[from]), len;
 
 	(void)s;
+	looks++;
 	if (seek >= at[until])
 		return 0;
-	*cur = (struct iwt_ahead_cursor){
-		.at.c = { .p = octets + seek, .len = at[until] - seek, .more = NULL },
-	};
+	len = min(at[until] - seek, most);
+	*cur = (struct iwt_ahead_cursor){ .at.c = { .p = octets + seek, .len = len, .more = NULL } };
 	*off = seek;
-	return at[until] - seek;
+	return len;
 }
 
 static bool no_more(struct iwt_cursor *c)
@@ -59,6 +61,7 @@ static void make_octets(u8 opcode)
 		put_unaligned_be64(BASE + i * PAYLOAD, ulpdu + 6);
 		for (k = IWT_DDP_TAGGED_LEN; k < sizeof(ulpdu); k++)
 			ulpdu[k] = any();
+		memcpy(sent + i * PAYLOAD, ulpdu + IWT_DDP_TAGGED_LEN, PAYLOAD);
 		at[i + 1] = at[i] + frame_ulpdu(ulpdu, sizeof(ulpdu), &rules, octets + at[i]);
 	}
 }
@@ -85,7 +88,7 @@ static void begin(struct iwt_stream *st, struct iwt_dev *dev, u8 opcode)
 	until = FPDUS;
 	iwt_rx_place_ahead(st);
 	CHECK_EQ(st->counts[IWT_C_RX_AHEAD], FPDUS - 1);
-	CHECK(memory[PAYLOAD] | memory[PAYLOAD + 1] | memory[PAYLOAD + 2]);
+	CHECK(!memcmp(memory + PAYLOAD, sent + PAYLOAD, (FPDUS - 1) * PAYLOAD));
 }
 
 /* The turn of the FPDU @i. Return: true if nothing of its payload is left to place */
@@ -220,6 +223,182 @@ static void test_long_order(void)
 	tap_end();
 }
 
+/* Lets the stream look at all FPDUs behind the gap again. Return: number of FPDUs it placed */
+static u32 places(struct iwt_stream *st)
+{
+	u32 i, n, wrong = 0;
+
+	memset(memory, 0, sizeof(memory));
+	st->counts[IWT_C_RX_AHEAD] = 0;
+	iwt_rx_place_begin(st, st->rx.place);
+	iwt_rx_place_ahead(st);
+	n = st->counts[IWT_C_RX_AHEAD];
+	/* the FPDUs from the first one behind the gap on, and no others */
+	for (i = 0; i < sizeof(memory); i++)
+		wrong += memory[i] != (i / PAYLOAD - 1 < n ? sent[i] : 0);
+	CHECK_EQ(wrong, 0);
+	return n;
+}
+
+/* Data are placed ahead only if the stream and the memory allow it. */
+static void test_allowed(void)
+{
+	struct iwt_stream st;
+	struct iwt_dev dev;
+	struct iwt_mr *mr = &dev.mr;
+
+	tap_begin("placing ahead: a Write needs the rights, and memory that allows any order");
+	begin(&st, &dev, IWT_OP_WRITE);
+	st.rights = IWT_REMOTE_READ | IWT_LOCAL_WRITE;
+	CHECK_EQ(places(&st), 0);
+	st.rights |= IWT_REMOTE_WRITE;
+	CHECK_EQ(places(&st), 2);
+	mr->region.rights = IWT_LOCAL_WRITE;
+	CHECK_EQ(places(&st), 0);
+	mr->region.rights = IWT_REMOTE_WRITE | IWT_REMOTE_ATOMIC;
+	CHECK_EQ(places(&st), 0);
+	mr->region.rights = IWT_REMOTE_WRITE;
+	mr->kind = IWT_MR_ODP;
+	CHECK_EQ(places(&st), 0);
+	mr->kind = IWT_MR_USER;
+	CHECK_EQ(places(&st), 2);
+	mr->windows = 1;
+	CHECK_EQ(places(&st), 0);
+	mr->windows = 0;
+	mr->region.relaxed = 0;
+	CHECK_EQ(places(&st), 0);
+	mr->region.relaxed = IWT_RELAXED;
+	mr->region.len = 3 * PAYLOAD - 1;
+	CHECK_EQ(places(&st), 1);
+	mr->region.len = 3 * PAYLOAD;
+	mr->stag++;
+	CHECK_EQ(places(&st), 0);
+	mr->stag--;
+	st.rx.place_stop = true;
+	CHECK_EQ(places(&st), 0);
+	st.rx.place_stop = false;
+	st.rx.discard = true;
+	CHECK_EQ(places(&st), 0);
+	st.rx.discard = false;
+	st.rx.stalled = true;
+	CHECK_EQ(places(&st), 0);
+	st.rx.stalled = false;
+	st.rx.octets = 0;
+	CHECK_EQ(places(&st), 0);
+	st.rx.octets = 1;
+	CHECK_EQ(places(&st), 2);
+	free(st.rx.place);
+	tap_end();
+}
+
+static void test_sink(void)
+{
+	struct iwt_stream st;
+	struct iwt_dev dev;
+	struct iwt_read_out *out = &st.readq.out;
+
+	tap_begin("placing ahead: a Response answers the only Read");
+	begin(&st, &dev, IWT_OP_READ_RESP);
+	st.rights = 0;	/* those of the peer's Writes */
+	CHECK_EQ(places(&st), 2);
+	st.readq.out_n = 2;
+	CHECK_EQ(places(&st), 0);
+	st.readq.out_n = 0;
+	CHECK_EQ(places(&st), 0);
+	st.readq.out_n = 1;
+	out->atomic = true;
+	CHECK_EQ(places(&st), 0);
+	out->atomic = false;
+	out->rtr = true;
+	CHECK_EQ(places(&st), 0);
+	out->rtr = false;
+	st.rx.answered = 1;
+	CHECK_EQ(places(&st), 0);
+	st.rx.answered = 0;
+	out->sink.lkey++;
+	CHECK_EQ(places(&st), 0);
+	out->sink.lkey--;
+	out->sink.length = 3 * PAYLOAD - 1;
+	CHECK_EQ(places(&st), 1);
+	out->sink.length = PAYLOAD;
+	CHECK_EQ(places(&st), 0);
+	out->sink.length = 3 * PAYLOAD;
+	out->got = PAYLOAD;
+	CHECK_EQ(places(&st), 2);
+	out->got = 3 * PAYLOAD;
+	CHECK_EQ(places(&st), 0);
+	out->got = 0;
+	dev.mr.region.rights = IWT_REMOTE_WRITE;
+	CHECK_EQ(places(&st), 0);
+	dev.mr.region.rights = IWT_LOCAL_WRITE;
+	CHECK_EQ(places(&st), 2);
+	free(st.rx.place);
+	tap_end();
+}
+
+/*
+ * If one look does not find all octets behind a gap, the stream examines the rest in its next call:
+ * the octets that follow belong to the same gap.
+ */
+static void test_limited(void)
+{
+	struct iwt_stream st;
+	struct iwt_dev dev;
+
+	tap_begin("placing ahead: octets behind a gap that one look does not find");
+	begin(&st, &dev, IWT_OP_WRITE);
+	most = at[3] - at[1] - 8;
+	looks = 0;
+	CHECK_EQ(places(&st), 1);
+	CHECK_EQ(looks, 2);
+	most = UINT32_MAX;
+	iwt_rx_place_ahead(&st);
+	CHECK_EQ(st.counts[IWT_C_RX_AHEAD], 2);
+	CHECK(!memcmp(memory + PAYLOAD, sent + PAYLOAD, (FPDUS - 1) * PAYLOAD));
+	free(st.rx.place);
+	tap_end();
+}
+
+/* An FPDU with a wrong CRC, and the FPDUs behind it, are only received in order. */
+static void test_bad_crc(void)
+{
+	struct iwt_stream st;
+	struct iwt_dev dev;
+
+	tap_begin("placing ahead: an FPDU with an error is not placed");
+	begin(&st, &dev, IWT_OP_WRITE);
+	octets[at[2] + 40] ^= 1;
+	CHECK_EQ(places(&st), 1);
+	octets[at[1] + 40] ^= 1;
+	CHECK_EQ(places(&st), 0);
+	free(st.rx.place);
+	tap_end();
+}
+
+/* An FPDU that was placed: not all of it has arrived in order; or another FPDU ends within it. */
+static void test_turns(void)
+{
+	struct iwt_sock_cursor cur = {};
+	struct iwt_fpdu f = {};
+	struct iwt_stream st;
+	struct iwt_dev dev;
+	u32 err = 0;
+
+	tap_begin("placing ahead: the turn of an FPDU that was placed");
+	begin(&st, &dev, IWT_OP_WRITE);
+	CHECK(!turn(&st, &f, 0));
+	CHECK_EQ(iwt_rx_read_placing(&st, &f, &cur, at[2] - at[1] - 1, &err), IWT_FPDU_MORE);
+	CHECK_EQ(f.size, at[2] - at[1]);
+	CHECK_EQ(st.counts[IWT_C_RX_AHEAD_KEPT], 0);
+	CHECK(turn(&st, &f, 1));
+	st.rx.pos += 4;
+	CHECK_EQ(iwt_rx_read_placing(&st, &f, &cur, at[3] - at[2] - 4, &err), IWT_FPDU_BAD);
+	CHECK_EQ(err, IWT_ERR_MPA_MARKER);
+	CHECK_EQ(st.counts[IWT_C_RX_AHEAD_KEPT], 1);
+	free(st.rx.place);
+	tap_end();
+}
+
 void test_rx_place(void)
 {
 	test_kept();
@@ -227,4 +406,9 @@ void test_rx_place(void)
 	test_other_read();
 	test_numbers();
 	test_long_order();
+	test_allowed();
+	test_sink();
+	test_limited();
+	test_bad_crc();
+	test_turns();
 }
