@@ -254,6 +254,30 @@ static void test_together(void)
 	tap_end();
 }
 
+/* If no Send is being received, the elements of the former receive are no destination. */
+static void test_closed(void)
+{
+	struct iwt_cursor c;
+	struct iwt_fpdu f;
+	struct world w = {};
+	u32 open, err;
+
+	tap_begin("rx_alike: only the receive of the present Send is a destination");
+	for (open = 0; open < 2; open++) {
+		w = (struct world){};
+		make(&w, SEND, 8, MEMORY, 1, false, true);
+		w.st.rx.recv_open = open;
+		c = (struct iwt_cursor){ .p = w.octets, .len = w.len };
+		CHECK_EQ(iwt_fpdu_read(&c, sizeof(c), c.len, 0, &w.st.rx.rules, &f, &err), IWT_FPDU_OK);
+		CHECK(iwt_cursor_skip(&c, f.size));
+		CHECK_EQ(iwt_rx_alike(&w.st, &f, &c, c.len), open ? SEGS - 1 : 0);
+		CHECK_EQ(!memcmp(memory, w.payload + 8, 8), open);
+		free(w.octets);
+		free(w.payload);
+	}
+	tap_end();
+}
+
 void test_rx_alike(void)
 {
 	test_room(WRITE, "Write");
@@ -262,4 +286,5 @@ void test_rx_alike(void)
 	test_elements();
 	test_longest();
 	test_together();
+	test_closed();
 }
