@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Stub of rx_priv.h: what rx_place.c uses of a stream, a Read and a region, for the build in user
- * space. A device has one region, which is one piece of memory.
+ * space. A device has one region, whose pages have 256 octets.
  */
 #ifndef UNIT_PLACE_RX_PRIV_H
 #define UNIT_PLACE_RX_PRIV_H
@@ -128,7 +128,7 @@ static inline u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *
 {
 	(void)hint;
 	(void)write;
-	*len = max;
+	*len = min_t(u32, max, 256 - (addr - mr->region.base) % 256);
 	return mr->octets + (addr - mr->region.base);
 }
 
