@@ -125,8 +125,9 @@ void iwt_attach_pair(struct end *e[2], const int fds[2]);
 void iwt_make_pair(struct end *e[2], const char *ip);
 void iwt_close_pair(struct end *e[2]);
 
-/* cases.c, fds.c, icmp.c */
+/* cases.c, frames.c, fds.c, icmp.c */
 void iwt_cases(void);
+void iwt_frames(void);
 void iwt_fds(void);
 void iwt_without(void);
 void iwt_icmp(void);

@@ -467,4 +467,5 @@ void iwt_cases(void)
 	rejected();
 	improper();
 	bad_queue_pairs();
+	iwt_frames();
 }
