@@ -149,6 +149,41 @@ static void check_refused(const char *what, int got, int err)
 	report(got == err, "refused: %s (%s)", what, strerror(got));
 }
 
+/* Attributes beyond their largest values are refused, and the largest values are not. */
+static void refused_values(struct end *x, const struct end *y)
+{
+	struct how most = usual, how = usual;
+	struct ibv_device_attr dev;
+
+	if (ibv_query_device(x->qp->context, &dev))
+		die("ibv_query_device");
+	how.min_rnr_timer = 32;
+	refused("min_rnr_timer 32", x, y, &how, EINVAL);
+	how = usual;
+	how.rd_atomic = dev.max_qp_rd_atom + 1;
+	refused("too many Reads at once", x, y, &how, EINVAL);
+	how = usual;
+	how.wrong_qpn = 1 << 24;
+	refused("a queue pair number of 25 bits", x, y, &how, EINVAL);
+	most.min_rnr_timer = 31;
+	most.timeout = 31;
+	most.rd_atomic = dev.max_qp_rd_atom;
+	report(!to_init(x) && !to_rtr(x, y, &most), "the largest attributes of RTR");
+	how = most;
+	how.timeout = 32;
+	check_refused("timeout 32", to_rts(x, &how), EINVAL);
+	how = most;
+	how.retry_cnt = 8;
+	check_refused("retry_cnt 8", to_rts(x, &how), EINVAL);
+	how = most;
+	how.rnr_retry = 8;
+	check_refused("rnr_retry 8", to_rts(x, &how), EINVAL);
+	how = most;
+	how.rd_atomic = dev.max_qp_rd_atom + 1;
+	check_refused("too many Reads at once with RTS", to_rts(x, &how), EINVAL);
+	report(!to_rts(x, &most), "the largest attributes of RTS");
+}
+
 /* Changes of a queue pair in RTS that must have no effect. */
 static void refused_changes(struct end *x, const struct end *y)
 {
@@ -211,6 +246,7 @@ void test_refusals(void)
 	refused_ip4("a peer with a multicast address of IPv4", &x, &other, "::ffff:224.0.0.1");
 	refused_ip4("a peer with the broadcast address of IPv4", &x, &other, "::ffff:255.255.255.255");
 	report(to_state(&x, IBV_QPS_RTS) == EINVAL, "refused: RTS before RTR");
+	refused_values(&x, &y);
 	if (to_state(&x, IBV_QPS_RESET) || connect_end(&x, &y, &usual))
 		die("connect");
 	refused_changes(&x, &y);
