@@ -126,6 +126,8 @@ static void try_unmapped(struct conn *c, struct ibv_cq *cq, struct ibv_cq *far_c
 	wait_for(far_cq, MANY);
 	reap(cq, wc, MANY);
 	report(in_order(wc, MANY, 5000), "after the failed resize the queue keeps its room");
+	report(!ibv_resize_cq(cq, size) && cq->cqe == size,
+	       "after the failed resize the kernel knows the size of the queue");
 	if (ibv_resize_cq(cq, 1))
 		die("ibv_resize_cq");
 }
