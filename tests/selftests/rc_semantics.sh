@@ -19,6 +19,9 @@ group() {
 before=$(counter $DEV_A tx_confirm)
 group confirm
 check "confirmations are counted" [ "$(counter $DEV_A tx_confirm)" -gt "$before" ]
+before=$(counter $DEV_A tx_confirm)
+group reads
+check "Reads of the program confirm, too" [ "$(counter $DEV_A tx_confirm)" = $((before + 1)) ]
 before=$(counter $DEV_B rx_wait_recv)
 group wait
 check "messages that wait are counted" [ "$(counter $DEV_B rx_wait_recv)" -gt "$before" ]

@@ -188,6 +188,50 @@ static void refusals(void)
 	drop(&x, &y);
 }
 
+/*
+ * Posts a Write and @op in one call, so that the engine frames both together. Return: true if both
+ * complete.
+ */
+static bool write_and(struct end *x, const struct end *y, enum ibv_wr_opcode op)
+{
+	bool atomic = op == IBV_WR_ATOMIC_FETCH_AND_ADD;
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)x->side->mem + BUFFER, .length = 8, .lkey = x->side->mr->lkey,
+	};
+	struct ibv_send_wr second = { .wr_id = 2, .opcode = op, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_send_wr first = { .wr_id = 1, .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge,
+				     .num_sge = 1, .next = &second };
+	uint64_t to = (uintptr_t)y->side->mem;
+	struct ibv_send_wr *bad;
+
+	first.wr.rdma.remote_addr = to;
+	first.wr.rdma.rkey = y->side->mr->rkey;
+	if (atomic) {
+		second.wr.atomic.remote_addr = to;
+		second.wr.atomic.rkey = y->side->mr->rkey;
+	} else {
+		second.wr.rdma = first.wr.rdma;
+	}
+	return !ibv_post_send(x->qp, &first, &bad) && ends(x, 1, IBV_WC_SUCCESS) &&
+	       ends(x, 2, IBV_WC_SUCCESS);
+}
+
+/*
+ * The Reads and atomic operations of the program confirm the requests before them, so the engine
+ * needs no Reads of its own, except one for the Write of pair(). The caller looks at the counter.
+ */
+void test_reads(void)
+{
+	struct end x, y;
+	int i, good = 0;
+
+	pair(&x, &y, true);
+	for (i = 0; i < 8; i++)
+		good += write_and(&x, &y, i & 1 ? IBV_WR_ATOMIC_FETCH_AND_ADD : IBV_WR_RDMA_READ);
+	report(good == 8, "each Write completes with the Read or atomic operation behind it");
+	drop(&x, &y);
+}
+
 void test_confirm(void)
 {
 	unsignaled();

@@ -127,6 +127,7 @@ void test_rings(void);
 void test_limits(void);
 void test_errors(void);
 void test_confirm(void);
+void test_reads(void);
 void test_wait(void);
 void test_stay(void);
 void test_alone(uint32_t pairs);

@@ -3,7 +3,7 @@
  * iwt_direct [-n NUMBER] [-s SEED] LINK GID LINK GID GROUP...: runs groups of tests between two
  * links. LINK is a name, or NAME@NAMESPACE for a link in another network namespace than that of
  * the program. GID is the index of a GID of the link before it. GROUP is basics, attributes,
- * refusals, late, wrong, leave, reset, named, receives, rings, limits, errors, confirm, wait,
+ * refusals, late, wrong, leave, reset, named, receives, rings, limits, errors, confirm, reads, wait,
  * die, many (NUMBER connections) or churn (NUMBER changes by each thread). The groups stay,
  * alone, crowd (NUMBER queue pairs on each link that never find their peer) and restless (NUMBER
  * such queue pairs on the first link, which are reset all the time) end when the process is
@@ -29,6 +29,7 @@ static void run(const char *group, uint32_t n)
 		{ "named", test_named },
 		{ "receives", test_receives }, { "rings", test_rings }, { "limits", test_limits },
 		{ "errors", test_errors }, { "confirm", test_confirm },
+		{ "reads", test_reads },
 		{ "wait", test_wait }, { "stay", test_stay },
 		{ "die", test_die },
 	};
