@@ -235,6 +235,25 @@ static size_t present(uint8_t *at, size_t pages)
 	return n;
 }
 
+/* The driver makes the pages of a long range present in several steps. */
+static void long_advice(struct bench *b, bool *good)
+{
+	const size_t pages = 12 * 64;
+	uint8_t *at = anonymous(pages * PAGE);
+	struct ibv_mr *mr = reg(b, at, pages * PAGE, ALL_ACCESS);
+	size_t i, n = 0;
+
+	must(good, !advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, at, pages * PAGE, mr->lkey), "a long prefetch");
+	for (i = 0; i < pages; i += 64)
+		n += present(at + i * PAGE, 64);
+	must(good, n == pages, "all pages of a long prefetch are present");
+	munmap(at + (pages - 1) * PAGE, PAGE);
+	must(good, advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, at, pages * PAGE, mr->lkey) == EFAULT,
+	     "a long prefetch whose last page is unmapped");
+	ibv_dereg_mr(mr);
+	munmap(at, (pages - 1) * PAGE);
+}
+
 static void test_advice(struct bench *b)
 {
 	uint8_t *at = anonymous(16 * PAGE);
@@ -259,6 +278,7 @@ static void test_advice(struct bench *b)
 	munmap(at + PAGE, PAGE);
 	must(&good, advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH, at, 2 * PAGE, mr->lkey) == EFAULT,
 	     "a prefetch of unmapped pages");
+	long_advice(b, &good);
 	report(good, "ibv_advise_mr: pages become present as advised, wrong advice is refused");
 	ibv_dereg_mr(mr);
 	ibv_dereg_mr(ro);
