@@ -40,8 +40,8 @@ import mutants  # noqa: E402  pylint: disable=wrong-import-position
 # that matches the name of the file counts.
 TESTS = (
     ("cm_delayed", "attach"), ("verbs_delayed", "attach"), ("sock_takeover", "attach attach_held"),
-    ("sock_run", "receive_window attach_held"), ("sock_owner", "qp_owner"), ("cm_addr", "listen netns"),
-    ("wake_cqpoll", "deferred_posts threads"), ("qp_engine", "budgets deferred_posts"), ("dev.", "link mac_address"),
+    ("sock_run", "receive_window attach_held"), ("sock_owner", "qp_owner"), ("cm_addr", "ipv6 listen netns"),
+    ("wake_cqpoll", "deferred_posts threads"), ("qp_engine", "budgets deferred_posts"), ("dev.", "link mac_address netdev_kinds"),
     ("wake.", "deferred_posts"), ("wake_doorbell", "deferred_posts polling srq"), ("wake_cpu", "deferred_posts"), ("wake_migrate", "deferred_posts"),
     ("wake_reply", "polling deferred_posts"), ("wake_sqpoll", "polling deferred_posts"), ("cm_caller", "qp_owner"),
     ("cm_direct_pace", "direct direct_crowd"), ("cm_direct", "direct direct_peer direct_gone"), ("gid", "gids"),
