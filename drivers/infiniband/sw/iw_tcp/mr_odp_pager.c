@@ -18,8 +18,8 @@
  * A worker in a page fault holds a reference to the address space. The address space contains the
  * mappings of the rings. As long as the mappings exist, the uverbs file stays open, and the queue
  * pairs are not destroyed. So after the process has exited, nobody would cancel its faults. So a
- * work item of each pager checks periodically whether only workers use the address space: those of
- * this pager, and of the pagers that the process has for other devices. If so, the work item
+ * work item of each pager checks periodically whether only workers use the address space: workers
+ * of this pager, and of the pagers that the process has for other devices. If so, the work item
  * interrupts the page faults of the workers of its pager.
  */
 #include "mr_odp_pager_priv.h"
