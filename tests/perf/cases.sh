@@ -110,7 +110,7 @@ QUICK_CASES="write-64k-1500@iw_tcp,siw,iperf3 read-64k-1500@iw_tcp,iperf3 send-6
 	lat-write@iw_tcp,siw lat-send@iw_tcp,siw lat-read@iw_tcp,siw,rxe mean-write@iw_tcp,siw mean-send@iw_tcp,siw mean-read@iw_tcp,siw,rxe
 	rate-write-64@iw_tcp,siw write-64k-1500-q8@iw_tcp write-64k-1500-q1000@iw_tcp
 	nvme-randread-4k nvme-read-128k nvme-write-128k@iw_tcp,tcp iser-write-128k@iw_tcp,tcp nfs-read-1m@iw_tcp,tcp
-	conn@iw_tcp,siw memory@iw_tcp,tcp insn-write-64k-1500@iw_tcp,siw,tcp insn-write-64k-1500-crc insn-nfs-read-1m@iw_tcp,tcp
+	memory@iw_tcp,tcp insn-write-64k-1500@iw_tcp,siw,tcp insn-write-64k-1500-crc insn-nfs-read-1m@iw_tcp,tcp
 	two-write-64k-sender two-write-64k-receiver
 	two-write-64k-sender-large two-write-64k-receiver-large"
 

@@ -133,7 +133,6 @@ def consumers():
         case = f"nfs-{op}-1m"
         yield versus(f"NFS 1 MB {op}, to TCP", case, "tcp", 1.3)
         yield versus(f"NFS 4 KB random {op}, depth 32, to TCP", f"nfs-rand{op}-4k", "tcp", 1.2)
-    yield versus("connections per second, to siw", "conn", "siw", 3.0)
     yield Excess("KB of an idle connected QP, beyond rings and socket", ("memory", US),
                  ("memory", "tcp"), 16)
 
