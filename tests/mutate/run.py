@@ -51,7 +51,7 @@ TESTS = (
     ("link", "link netdevs"), ("main", "link"), ("mmap", "hostile"),
     ("mr_dmabuf", "dmabuf"), ("mr_odp", "odp"), ("mr_prefetch", "odp"), ("mr_extents", "memory kernel_verbs"), ("mr_sgl", "deferred_posts"),
     ("mr_stag", "memory windows kernel_verbs"), ("mr_fast", "kernel_verbs"), ("mr", "memory hostile kernel_verbs"), ("qp.", "kernel_verbs"), ("qp_run", "kernel_verbs"),
-    ("qp_stream", "kernel_verbs"), ("qp_modify", "limits deferred_posts"),
+    ("qp_stream", "kernel_verbs srq"), ("qp_modify", "limits deferred_posts"),
     ("stream", "deferred_posts odp"), ("restrack", "resources visible_names srq"), ("raw_dump", "resources srq"), ("stats_errors", "counters visible_names"), ("stats_port", "port_counters"), ("memlock", "log memlock"), ("stats", "counters"), ("rx_", "torture"), ("rx", "budgets"),
     ("sock_send", "zerocopy far_hosts receive_window"), ("sock_tune", "far_hosts receive_window link_settings zerocopy"), ("sock_bind", "local_ports"), ("sock.", "receive_window unload local_ports"), ("sock_ahead", "torture"), ("sock_alive", "link_settings"), ("sock_state", "ipv6"), ("sock_ulp", "attach"), ("sock", "receive_window"), ("tx_buf", "shrinker"),
     ("tx_zc", "zerocopy"), ("tx.", "kernel_verbs"), ("tx_sched", "kernel_verbs rc_semantics"), ("tx_s", "kernel_verbs"), ("readq", "kernel_verbs"),
