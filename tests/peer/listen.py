@@ -196,7 +196,8 @@ def during(path, what):
     out = multiprocessing.Queue()
     one = multiprocessing.Process(target=reader, args=(path, out))
     one.start()
-    while open(path, "rb").read(1) != b"1":
+    # on a machine that stands still, the reader may end before this process sees its beginning
+    while open(path, "rb").read(1) != b"1" and out.empty():
         pass
     what()
     with open(path, "wb", buffering=0) as file:
