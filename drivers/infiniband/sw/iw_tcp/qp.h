@@ -12,7 +12,7 @@
  *
  *   lock          guards                              taken in
  *   ------------  ----------------------------------  ----------------------------
- *   socket        only one engine runs at a time;     softirq, backlog, poster (which
+ *   socket        only one engine runs at a time;     softirq, backlog, poster (it
  *                 which callbacks are installed       does not sleep for the lock)
  *   cqpoll->lock  which queue pairs are flushed by    BH off
  *                 polling a completion queue
