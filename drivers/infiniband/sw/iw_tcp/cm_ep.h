@@ -213,7 +213,7 @@ struct iwt_listen {
  * @wq: runs @work, @timer and @again
  * @work: handles @bits
  * @timer: sets IWT_EP_EXPIRED
- * @again: sets IWT_EP_SOCK (iwt_ep_look_again())
+ * @again: sets IWT_EP_SOCK (cm_mpa.c: look_again())
  * @armed: @deadline is valid
  * @deadline: when the present state ends, in jiffies
  * @acked: sequence number that the peer had acknowledged when @deadline was set
@@ -334,8 +334,6 @@ void iwt_half_open_del(struct iwt_ep *ep)
 extern struct workqueue_struct *iwt_cm_wq;
 
 struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state);
-void iwt_ep_look_again(struct iwt_ep *ep)
-	__must_hold(&ep->lock);
 
 /* cm_dial.c */
 void iwt_ep_read_addrs(struct iwt_ep *ep)

@@ -347,6 +347,19 @@ static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
 	return n;
 }
 
+/*
+ * A system call of a process owns the socket: look at the socket again after IWT_CM_BUSY_MS. The
+ * call may own the socket for an unlimited time. If the work waited, each such socket would occupy
+ * a thread of the workqueue, and other endpoints would have to wait.
+ */
+static void look_again(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
+{
+	iwt_ep_get(ep);
+	if (!queue_delayed_work(ep->wq, &ep->again, msecs_to_jiffies(IWT_CM_BUSY_MS)))
+		iwt_ep_put(ep);
+}
+
 /* Handle a failure @why of read_frame() or iwt_ep_early(). */
 static void frame_failed(struct iwt_ep *ep, int why)
 	__must_hold(&ep->lock)
@@ -355,7 +368,7 @@ static void frame_failed(struct iwt_ep *ep, int why)
 	case -EAGAIN:
 		break;
 	case -EBUSY:
-		iwt_ep_look_again(ep);
+		look_again(ep);
 		break;
 	case -EPIPE:
 		iwt_ep_step(ep, IWT_CME_FIN, -ECONNRESET);
@@ -536,7 +549,7 @@ static void look_for_end(struct iwt_ep *ep)
 	if (n > 0)
 		iwt_ep_raise(ep, IWT_EP_SOCK);	/* let other work run */
 	else if (n == -EBUSY)
-		iwt_ep_look_again(ep);
+		look_again(ep);
 	else if (n != -EAGAIN)
 		iwt_ep_step(ep, n ? IWT_CME_LOST : IWT_CME_FIN, n);
 }

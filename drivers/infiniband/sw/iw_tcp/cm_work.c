@@ -175,24 +175,6 @@ static void do_again(struct work_struct *work)
 }
 
 /**
- * iwt_ep_look_again() - look at the socket again after IWT_CM_BUSY_MS
- * @ep: endpoint, locked, whose socket is owned by a system call of a process
- *
- * The system call may own the socket for an unlimited time, and a process may have thousands of
- * such sockets. If the work waited for the owner, each of these sockets would occupy a thread of
- * the workqueue, and the endpoints of other processes would have to wait for a thread.
- *
- * Process context, does not sleep.
- */
-void iwt_ep_look_again(struct iwt_ep *ep)
-{
-	lockdep_assert_held(&ep->lock);
-	iwt_ep_get(ep);
-	if (!queue_delayed_work(ep->wq, &ep->again, msecs_to_jiffies(IWT_CM_BUSY_MS)))
-		iwt_ep_put(ep);
-}
-
-/**
  * iwt_ep_alloc() - allocate an endpoint
  * @state: initial state
  *
