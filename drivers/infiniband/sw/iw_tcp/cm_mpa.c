@@ -349,8 +349,8 @@ static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
 
 /*
  * A system call of a process owns the socket: look at the socket again after IWT_CM_BUSY_MS. The
- * call may own the socket for an unlimited time. If the work waited, each such socket would occupy
- * a thread of the workqueue, and other endpoints would have to wait.
+ * call may own the socket for an unlimited time. If the work waited, each such socket would
+ * occupy a thread of the workqueue, and other endpoints would have to wait.
  */
 static void look_again(struct iwt_ep *ep)
 	__must_hold(&ep->lock)

@@ -457,6 +457,15 @@ int iwt_sock_own_within(struct iwt_sock *s, unsigned int ms)
 	return 0;
 }
 
+/* iwt_sock_own(), but for the socket of a process as iwt_sock_own_within() */
+static int own(struct iwt_sock *s, unsigned int ms)
+{
+	if (s->user)
+		return iwt_sock_own_within(s, ms);
+	iwt_sock_own(s);
+	return 0;
+}
+
 /**
  * iwt_sock_own_soon() - iwt_sock_own(), with a timeout for the socket of a process
  * @s: socket
@@ -468,10 +477,7 @@ int iwt_sock_own_within(struct iwt_sock *s, unsigned int ms)
  */
 int iwt_sock_own_soon(struct iwt_sock *s)
 {
-	if (s->user)
-		return iwt_sock_own_within(s, IWT_SOCK_OWNER_MS);
-	iwt_sock_own(s);
-	return 0;
+	return own(s, IWT_SOCK_OWNER_MS);
 }
 
 /**
@@ -485,8 +491,5 @@ int iwt_sock_own_soon(struct iwt_sock *s)
  */
 int iwt_sock_own_now(struct iwt_sock *s)
 {
-	if (s->user)
-		return iwt_sock_own_within(s, 0);
-	iwt_sock_own(s);
-	return 0;
+	return own(s, 0);
 }
