@@ -22,7 +22,7 @@ from direct_end import Bench, gid_of
 from direct_ini import INITIATOR
 from direct_rnr import WAITING
 from direct_rsp import RESPONDER
-from outcome import is_late
+from outcome import Skip, is_late
 from ulp import Ulp
 
 
@@ -44,11 +44,13 @@ def arguments():
 
 def run(case, args, seed, tap):
     """Runs a case, and reports its result."""
-    bench, error = None, None
+    bench, error, skipped = None, None, None
     began = time.monotonic()
     try:
         bench = Bench(args, seed)
         case(bench)
+    except Skip as skip:
+        skipped = skip
     except Exception as failed:     # pylint: disable=broad-except
         error = failed
         print("# " + traceback.format_exc().strip().replace("\n", "\n# "))
@@ -58,8 +60,11 @@ def run(case, args, seed, tap):
     except Exception as failed:     # pylint: disable=broad-except
         error = error or failed
     print("# %s: %.1f s" % (case.__name__, time.monotonic() - began))
-    late = " (time-out)" if error and is_late(error) else ""
-    tap.ok(error is None, "%s (%s)%s" % (case.__doc__, case.__name__, late), error)
+    what = "%s (%s)" % (case.__doc__, case.__name__)
+    if skipped and not error:
+        tap.skip(what, skipped)
+    else:
+        tap.ok(error is None, what + (" (time-out)" if error and is_late(error) else ""), error)
 
 
 def main():

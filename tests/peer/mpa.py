@@ -100,6 +100,11 @@ class Tap:
         print("%s %d - %s" % ("ok" if good else "not ok", self.count, what), flush=True)
         return good
 
+    def skip(self, what, why):
+        """Reports that the test "what" can't run here."""
+        self.count += 1
+        print("ok %d - %s # SKIP %s" % (self.count, what, why), flush=True)
+
     def finish(self):
         """Prints the plan, and exits."""
         print("1..%d" % self.count)
