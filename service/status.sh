@@ -109,13 +109,15 @@ iw_tcp_device() {
 }
 
 # find_links: reads the links that are visible here: into LINKS (link and net device), or into
-# AWAY (link), if the net device of the link is in another network namespace
+# AWAY (link), if the net device of the link is in another network namespace. Leaves out links whose
+# name has a slash, because names of files contain the names of links. (A link that belongs to another
+# network namespace may have any name.)
 find_links() {
 	local word link netdev rest
 	LINKS=() AWAY=()
 	while read -r word link rest; do
 		link=${link%/*} netdev=
-		if [ "$word" != link ] || ! iw_tcp_device "$link"; then continue; fi
+		if [[ $word != link || $link == */* ]] || ! iw_tcp_device "$link"; then continue; fi
 		[[ " $rest " =~ \ netdev\ ([^ ]+)\  ]] && netdev=${BASH_REMATCH[1]}
 		if [ -n "$netdev" ]; then LINKS+=("$link $netdev"); else AWAY+=("$link"); fi
 	done < <(rdma link show 2>/dev/null)
@@ -223,7 +225,7 @@ other_iwarp() {
 
 status_iwpmd() {
 	local others
-	others=$(other_iwarp | xargs)
+	others=$(other_iwarp | paste -sd' ')
 	if ! grep -qsx iwpmd /proc/[0-9]*/comm; then
 		ok iwpmd "not running; no link of iw_tcp needs it"
 	elif [ -n "$others" ]; then
@@ -282,7 +284,7 @@ settings_now() {
 		# shellcheck disable=SC2016 # the variables of this bash
 		unshare --mount bash -c '[ -d "$2" ] || mount -t configfs configfs "${2%/*}" || exit
 			mkdir "$1" || exit
-			trap "rmdir \"$1\"" EXIT
+			trap "rmdir \"\$1\"" EXIT
 			show_settings "$1"' settings "$CONFIGFS/$1" "$CONFIGFS"
 	fi 2>/dev/null
 }
@@ -385,10 +387,8 @@ status() {
 	status_iwpmd
 	status_units
 	for link in "${LINKS[@]}"; do
-		# shellcheck disable=SC2086 # a link and its net device
-		status_link $link
-		# shellcheck disable=SC2086
-		status_settings $link
+		status_link "${link% *}" "${link##* }"
+		status_settings "${link% *}" "${link##* }"
 	done
 	[ ${#LINKS[@]} -gt 0 ] || ! has rdma ||
 		wrong link "there is no link in this network namespace" installing.rst "A link after each boot"

@@ -90,6 +90,39 @@ before_links() {
 	check "the module is loaded" modprobe iw_tcp
 }
 
+# strange_name NAME: gives the link a name that is dangerous in a shell, and checks the lines about
+# the link. The current directory is $TMP, which has the file "host".
+strange_name() {
+	check "the link gets the name $1" in_net "$NS_A" rdma dev set "$LINK" name "$1"
+	fine "$1" "$NS_A" "cd $TMP"
+	check "$1: the link" grep -F "ok  link      $1 on $IF_A: " "$TMP/status"
+	check "$1: its settings" grep -E "^ok  settings  .*: .*crc=on .*keepidle=60" "$TMP/status"
+	check "$1: the settings have its name" grep -F "ok  settings  $1: " "$TMP/status"
+	check "$1: no directory stays" [ ! -e "$SETTINGS/$1" ]
+	check "$1: the link gets its name again" in_net "$NS_A" rdma dev set "$1" name "$LINK"
+}
+# strange_names: each network namespace can choose the names of its links. The names must not become
+# commands or patterns when root checks the links.
+# shellcheck disable=SC2016 # the names
+strange_names() {
+	touch "$TMP/host"
+	strange_name 'x$(touch${IFS}hit)'
+	check "no command of the name ran" [ ! -e "$TMP/hit" ]
+	strange_name 'x`touch${IFS}hit`'
+	check "no command of the second name ran" [ ! -e "$TMP/hit" ]
+	strange_name 'ho[s]t'
+	strange_name "it's\\"
+	check "a name with a slash: a link in B" link_add "$NS_B" "$DEV_B" "$IF_B"
+	if in_net "$NS_A" rdma dev set "$LINK" name "../infiniband/$DEV_B"; then
+		status "$NS_A" : >/dev/null
+		check "a name with a slash: there is no line about the link" not grep -F ../ "$TMP/status"
+		check "a name with a slash: the link gets its name again" in_net "$NS_A" rdma dev set "../infiniband/$DEV_B" name "$LINK"
+	else
+		skip "a name with a slash" "this kernel refuses it"
+	fi
+	check "a name with a slash: the link in B goes" link_del "$NS_B" "$DEV_B"
+}
+
 two_namespaces
 modprobe -q rdma_ucm
 before_links
@@ -106,6 +139,7 @@ check "root: no directory stays" [ ! -e "$SETTINGS/$LINK" ]
 fine "a user" "$NS_A" : "${USER_8M[@]}"
 check "a user: what needs root is unknown" says "^\?\?  settings  $LINK: unknown \(needs root\)$"
 fine "Secure Boot, a module that is loaded" "$NS_A" "$SECURE"
+strange_names
 
 fault "memlock" "memlock   this user may lock 64 KiB, .*" "$NS_A" : "${USER_64K[@]}"
 fault "no permission" "users     54321 may not make connections by rdma_cm, .*" "$NS_A" \
@@ -159,6 +193,14 @@ start "$TMP/iwpmd" 1000
 iwpmd=$PID
 busywait "$IWT_TIME" grep -qsx iwpmd "/proc/$iwpmd/comm"
 fault "iwpmd" "iwpmd     running, .*" "$NS_A" :
+if modprobe -q siw && rdma link add "it's" type siw netdev lo; then
+	MADE_DEV+=("$NS_A it's")
+	fine "iwpmd for another driver" "$NS_A" :
+	check "iwpmd for another driver: the device is named" says "^ok  iwpmd     running, for it's; "
+	rdma link delete "it's"
+else
+	skip "iwpmd for another driver" "no siw here"
+fi
 stop "$iwpmd"
 
 ip -n "$NS_A" link set "$IF_A" down
