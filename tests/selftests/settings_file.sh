@@ -176,6 +176,19 @@ if [ -e $COMPLETION ]; then
 	check "completion: a net device" completes lo iw_tcp-link up lo
 	check "completion: who" completes "all group" iw_tcp-link users ""
 	check "completion: nothing after that" completes "" iw_tcp-link status ""
+	# shellcheck disable=SC2016
+	STRANGE='i$(>hit)' QUOTED='i\$\(\>hit\)'
+	if ip link add "$STRANGE" type dummy; then
+		MADE_IF+=("$STRANGE")
+		cd "$TMP" || exit
+		check "completion: a name that looks like a command" completes "$QUOTED" iw_tcp-link up 'i$'
+		check "completion: such a name, with its beginning quoted" completes "$QUOTED" iw_tcp-link down 'i\$\('
+		check "completion: no command of the name ran" [ ! -e hit ]
+		cd "$OLDPWD" || exit
+		ip link del "$STRANGE"
+	else
+		skip "completion: a name that looks like a command" "no such net device"
+	fi
 else
 	missing "completion" $COMPLETION
 fi
