@@ -126,6 +126,7 @@ shared() {
 	pair "shared: rping" 7174 "rping -s -a $IP_B -C 5 -V" "rping -c -a $IP_B -C 5 -V -v"
 	refuse "shared: an RDMA device can't be moved" in_a rdma dev set "$DEV_A" netns "$NS_B"
 	check "shared: B sees A's link" visible "$NS_B" "$DEV_A"
+	[ "$IWT_LINK_TYPE" != iw_tcp ] || others_links
 	wildcards shared
 	dialling
 	moving
@@ -135,6 +136,34 @@ shared() {
 	check "shared: B's link is deleted with the veth pair" busywait 10 not visible_here "$DEV_B"
 	ns_del "$NS_B"
 	MADE_NS=() MADE_DEV=()
+}
+
+# others_links: in A and B, net devices have the same name; only that of A has a link. iw_tcp-link in
+# B must not remove this link. The same holds for a link whose net device was renamed.
+others_links() {
+	local link=iwt_$IF_C
+	if ! command -v iw_tcp-link >/dev/null; then
+		missing "shared: iw_tcp-link" iw_tcp-link
+		return
+	fi
+	ip link add "$IF_C" netns "$NS_A" type veth peer name "$IF_C" netns "$NS_B"
+	check "shared: iw_tcp-link up in A" in_a iw_tcp-link up "$IF_C"
+	check "shared: iw_tcp-link down in B does nothing" in_b iw_tcp-link down "$IF_C"
+	check "shared: A keeps its link" rdma_in "$NS_A" "$IF_C"
+	check "shared: iw_tcp-link down in A" in_a iw_tcp-link down "$IF_C"
+	check "shared: A has no such link" not visible_here "$link"
+	check "renamed: iw_tcp-link up" in_a iw_tcp-link up "$IF_C"
+	check "renamed: the net device gets another name" ip -n "$NS_A" link set "$IF_C" name "${IF_C}r"
+	check "renamed: there is no net device: iw_tcp-link down does nothing" in_a iw_tcp-link down "$IF_C"
+	check "renamed: the link stays" rdma_in "$NS_A" "${IF_C}r"
+	ip -n "$NS_A" link add "$IF_C" type dummy
+	check "renamed: another net device has this name: iw_tcp-link down does nothing" in_a iw_tcp-link down "$IF_C"
+	check "renamed: the link still stays" rdma_in "$NS_A" "${IF_C}r"
+	ip -n "$NS_A" link del "$IF_C"
+	ip -n "$NS_A" link set "${IF_C}r" name "$IF_C"
+	check "renamed: with the first name again, iw_tcp-link down removes the link" in_a iw_tcp-link down "$IF_C"
+	check "renamed: no such link" not visible_here "$link"
+	ip -n "$NS_A" link del "$IF_C"
 }
 
 exclusive() {
