@@ -130,6 +130,29 @@ check "two wrong values: both are named" names 1 3
 printf '/=1\nkeepidle=7\nx\n' >"$FILE"
 check "two wrong lines: both are named" names 1 3
 rm "$FILE"
+# names that are equal as numbers
+in_a ip link add 10 type dummy
+in_a ip link add 1e1 type dummy
+MADE_DEV+=("$NS_A iwt_10" "$NS_A iwt_1e1")
+check "numbers: a link on 10" in_a iw_tcp-link up 10
+check "numbers: a link on 1e1" in_a iw_tcp-link up 1e1
+check "numbers: the link on 10 goes" in_a iw_tcp-link down 10
+check "numbers: the link on 1e1 stays" rdma_in "$NS_A" 1e1
+check "numbers: the link on 1e1 goes" in_a iw_tcp-link down 1e1
+in_a ip link del 10
+in_a ip link del 1e1
+# a name with a backslash, and an escape sequence in it
+NAME='a\bc'
+if in_a ip link add "$NAME" type dummy; then
+	MADE_DEV+=("$NS_A iwt_$NAME")
+	check "a backslash: a link" in_a iw_tcp-link up "$NAME"
+	check "a backslash: up again does nothing" in_a iw_tcp-link up "$NAME"
+	check "a backslash: down" in_a iw_tcp-link down "$NAME"
+	check "a backslash: there is no link" not in_net "$NS_A" rdma link show "iwt_$NAME/1"
+	in_a ip link del "$NAME"
+else
+	skip "a backslash in the name" "no such net device"
+fi
 mkdir "$FILE"
 REFUSAL="^iw_tcp-link: $FILE: cannot read this file" refuse "a directory is no file" up
 rmdir "$FILE"

@@ -248,6 +248,21 @@ replug_virtual() {
 	ip link del re-plug
 }
 
+# like_variable: checks an interface whose name looks like a variable of a shell or of systemd
+like_variable() {
+	# shellcheck disable=SC2016
+	local unit netdev='r${HOME}p'
+	unit=iw_tcp@$(systemd-escape "$netdev")
+	ip link add "$netdev" type veth peer name other
+	ip link set other up && ip link set "$netdev" up
+	check "$netdev: start" systemctl start "$unit"
+	check "$netdev: the link exists" busywait 60 has_link "iwt_$netdev"
+	check "$netdev: reload" systemctl reload "$unit"
+	check "$netdev: stop" systemctl stop "$unit"
+	check "$netdev: no link" no_link_of "$netdev"
+	ip link del "$netdev"
+}
+
 # Checks that udev's rules keep the name of a link that was made by hand and has the form
 # iwt_NETDEV
 names() {
@@ -364,6 +379,7 @@ stage_install() {
 	names
 	replug_driver
 	replug_virtual
+	like_variable
 	follow "disabled" disable
 	check "disabled: no link" no_link_of "$IF_A"
 	check "enabled again" systemctl enable --now "iw_tcp@$IF_A"
