@@ -12,6 +12,7 @@ DESTDIR ?=
 BUILD := $(CURDIR)/build
 include include/compat/kernels
 KVER = $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h 2>/dev/null)
+# Recipes with this variable begin with +, because make recognizes only $(MAKE) itself as another make
 kbuild = $(MAKE) -C $(KDIR) M=$(CURDIR)
 check-config = sh include/compat/check-config.sh "$(KDIR)"
 
@@ -25,18 +26,17 @@ unsigned = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL
 INSTALL_MOD_DIR ?= updates
 MODULE_DIR = $(INSTALL_MOD_DIR)/drivers/infiniband/sw/iw_tcp
 
-# Without the option -j, build the module with one process for each processor.
-ifeq ($(filter -j%,$(MAKEFLAGS)),)
-JOBS := -j$(shell nproc)
-endif
+# Without the option -j, build the module with one process for each processor. (While make before
+# 4.4 reads this file, MAKEFLAGS lacks -j, so JOBS is expanded later, in the recipe.)
+JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 all: modules ## build the kernel module (default)
 
 modules: check-config
-	@$(kbuild) $(JOBS) modules || { $(check-config) --failed; exit 1; }
+	+@$(kbuild) $(JOBS) modules || { $(check-config) --failed; exit 1; }
 
 install: modules ## install the module into the running system or DESTDIR=
-	@$(kbuild) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=$(INSTALL_MOD_DIR) $(unsigned) modules_install
+	+@$(kbuild) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=$(INSTALL_MOD_DIR) $(unsigned) modules_install
 	@if [ -e $(DESTDIR)/lib/modules/$(KVER)/modules.order ]; then \
 		depmod $(if $(DESTDIR),-b $(DESTDIR)) $(KVER); \
 	else \
@@ -164,7 +164,7 @@ docs: ## make Documentation/ as HTML, in build/docs; a warning is an error
 	@echo $(BUILD)/docs/index.html
 
 clean: ## remove all built files and reports
-	@if [ -e $(KDIR)/Makefile ]; then $(kbuild) clean; fi
+	+@if [ -e $(KDIR)/Makefile ]; then $(kbuild) clean; fi
 	@rm -rf $(BUILD)
 
 help: ## print this list
