@@ -53,7 +53,7 @@ service-install: ## install iw_tcp-link, the systemd unit that adds links after 
 	@install -d $(addprefix $(DESTDIR)/usr/, sbin lib/iw_tcp share/man/man5 share/man/man8 \
 		share/bash-completion/completions share/doc/iw-tcp/examples lib/systemd/system \
 		lib/udev/rules.d lib/sysusers.d)
-	@sed 's/@KERNEL_OLDEST@/$(KERNEL_OLDEST)/; s/@KERNEL_NEWEST@/$(KERNEL_NEWEST)/; s/@KERNEL_TESTED@/$(KERNEL_TESTED)/' \
+	@sed 's/@KERNEL_OLDEST@/$(KERNEL_OLDEST)/; s/@KERNEL_NEWEST@/$(KERNEL_NEWEST)/; s/@KERNEL_TESTED@/$(KERNEL_TESTED)/; s/@KERNEL_UNFIT@/$(KERNEL_UNFIT)/' \
 		service/iw_tcp-link | \
 		install -m 755 /dev/stdin $(DESTDIR)/usr/sbin/iw_tcp-link
 	@install -m 644 service/status.sh $(DESTDIR)/usr/lib/iw_tcp/

@@ -63,6 +63,8 @@ status_kernel() {
 		wrong kernel "$kernel is older than $OLDEST, which iw_tcp needs" installing.rst Kernels
 	elif older "$NEWEST" "$series"; then
 		wrong kernel "$kernel is newer than the kernels of the tests ($OLDEST to $NEWEST)" installing.rst "Another kernel"
+	elif [[ " $UNFIT " = *" $series "* ]]; then
+		wrong kernel "$kernel: iw_tcp cannot be built for ${UNFIT// /, }" installing.rst Kernels
 	elif [[ " $TESTED " != *" $series "* ]]; then
 		unknown kernel "$kernel, does iw_tcp work with $series" "the tests have ${TESTED// /, }"
 	else

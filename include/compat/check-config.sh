@@ -62,7 +62,7 @@ lacks()
 		missing="${missing:+$missing, }$2 ($1)"
 }
 
-# Check for names that the oldest supported kernel has, that the module uses, and that no header in
+# Check for names that the newest update of the oldest supported kernel has, that the module uses, and that no header in
 # include/compat supplies. A kernel with an older version is refused, even if its distributor has
 # added all of these names. A kernel that is newer than the tested kernels may have these names in
 # other headers, so such a kernel is not checked for them.
@@ -72,6 +72,11 @@ if [ -e "$source/include/net/tcp.h" ] && ! older "$KERNEL_NEWEST" "$release"; th
 	lacks linux/gfp_types.h GFP_KERNEL
 	lacks linux/socket.h MSG_SPLICE_PAGES
 	lacks linux/socket.h msg_ubuf
+fi
+if [ -n "$missing" ] && [ -n "$release" ] && ! older "$release" "$KERNEL_OLDEST"; then
+	fail "$kdir is for $release, without $missing: use the newest update of Linux $KERNEL_OLDEST," \
+		"or a kernel after ${KERNEL_UNFIT##* }"
+	exit 1
 fi
 if [ -n "$missing" ] || { [ -n "$release" ] && older "$release" "$KERNEL_OLDEST"; }; then
 	fail "iw_tcp needs Linux $KERNEL_OLDEST or newer, and $kdir is for ${release:-an older one}${missing:+, without $missing}"

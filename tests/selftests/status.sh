@@ -173,6 +173,8 @@ check "the oldest kernel of the tests: it is tested" says '^ok  kernel    6.1.0-
 program uname "echo 6.8.0-64-generic"
 fine "a kernel between those of the tests" "$NS_A" :
 check "a kernel between those of the tests: it is not tested" says '^\?\?  kernel    6.8.0-64-generic, .*: unknown \(the tests have 6.1, '
+program uname "echo 6.2.0-39-generic"
+fault "a kernel for which iw_tcp cannot be built" "kernel    6.2.0-39-generic: iw_tcp cannot be built for 6.2, 6.3, 6.4" "$NS_A" :
 program uname "echo 5.15.0-139-generic"
 fault "an older kernel" "kernel    5.15.0-139-generic is older than .*" "$NS_A" :
 no_programs
