@@ -5,8 +5,10 @@
 . /lib.tests/ktap.sh
 cd "$1" || exit
 top=/root/rpmbuild
+# rpms [OPTION...]: makes packages in $top
 rpms() {
-	mkdir -p $top/SOURCES && cp ./*.tar.* $top/SOURCES && rpmbuild -ba --nodeps --define 'debug_package %{nil}' iw_tcp.spec
+	mkdir -p $top/SOURCES && cp ./*.tar.* $top/SOURCES &&
+		rpmbuild -ba --nodeps --define 'debug_package %{nil}' --define "_topdir $top" "$@" iw_tcp.spec
 }
 in_rpm() { rpm -qlp "$(find $top/RPMS -name "$1-[0-9]*.rpm")" | grep -E "$2"; }
 # makepkg refuses to run as root. Without a program "pacman" makepkg fails, although makepkg asks
@@ -27,6 +29,10 @@ check "rpm: the unit" in_rpm iw_tcp '/iw_tcp@.service$'
 check "rpm: the provider" in_rpm libiw_tcp '/libibverbs/libiw_tcp-rdmav[0-9]*.so$'
 check "rpm: what it depends on" requires
 check "rpm: the header" in_rpm libiw_tcp-devel '/iwtdv.h$'
+check "rpm: the program" in_rpm iw_tcp '^/usr/sbin/iw_tcp-link$'
+top=/root/fedora
+check "rpmbuild, as in Fedora 42" rpms --define '_sbindir /usr/bin'
+check "rpm, as in Fedora 42: the program" in_rpm iw_tcp '^/usr/bin/iw_tcp-link$'
 check "makepkg" arch
 check "Arch: the module's source" in_arch iw_tcp-dkms '^usr/src/iw-tcp-[0-9.]*/dkms.conf$'
 check "Arch: the unit" in_arch iw_tcp '/iw_tcp@.service$'
