@@ -238,9 +238,24 @@ status_iwpmd() {
 	fi
 }
 
+# status_enabled: reports enabled units of net devices that systemd does not know
+status_enabled() {
+	local unit netdev
+	for unit in /etc/systemd/system/*.wants/iw_tcp@*.service; do
+		[ -L "$unit" ] || continue
+		unit=${unit##*/}
+		netdev=${unit#iw_tcp@}
+		systemctl is-active --quiet "sys-subsystem-net-devices-${netdev%.service}.device" ||
+			wrong unit "$unit is enabled, but its net device does not exist" operating.rst \
+				'systemctl start iw_tcp@eth0: "A dependency job for iw_tcp@eth0.service failed"'
+	done
+}
+
 status_units() {
 	local unit
 	has systemctl || return 0
+	# without systemd, nothing is known about its units
+	! systemctl show --property=Version >/dev/null 2>&1 || status_enabled
 	for unit in $(systemctl list-units --failed --plain --no-legend 'iw_tcp@*' 2>/dev/null | cut -d' ' -f1); do
 		wrong unit "$unit has failed: systemctl status $unit" operating.rst 'rdma link add: "Invalid argument"'
 	done

@@ -181,8 +181,14 @@ no_programs
 program modinfo 'case "$*" in *srcversion*) echo 123 ;; *) echo /lib/modules/other/iw_tcp.ko ;; esac'
 fault "another module" "module    the loaded module is another one than /lib/modules/other/iw_tcp.ko" "$NS_A" :
 no_programs
-program systemctl 'echo "iw_tcp@eth7.service loaded failed failed iWARP link on eth7"'
+program systemctl 'case $1 in list-units) echo "iw_tcp@eth7.service loaded failed failed iWARP link on eth7" ;; esac'
 fault "a unit that failed" "unit      iw_tcp@eth7.service has failed: .*" "$NS_A" :
+ENABLED="mkdir -p /etc/systemd/system; mount -t tmpfs tmpfs /etc/systemd/system; mkdir /etc/systemd/system/x.wants
+	ln -s /dev/null '/etc/systemd/system/x.wants/iw_tcp@br\\x2dlan.service'; ln -s /dev/null /etc/systemd/system/x.wants/iw_tcp@eth7.service"
+program systemctl 'exit 1'
+fine "enabled units without systemd" "$NS_A" "$ENABLED"
+program systemctl 'case $1 in is-active) case $* in *-devices-eth7.device) ;; *) exit 3 ;; esac ;; esac'
+fault "an enabled unit without a net device" 'unit      iw_tcp@br.x2dlan.service is enabled, but its net device does not exist' "$NS_A" "$ENABLED"
 no_programs
 for tool in ibv_devinfo rdma ss ethtool modinfo; do
 	# a file that nobody may execute is like a missing program
