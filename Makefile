@@ -57,7 +57,7 @@ service-install: ## install iw_tcp-link, the systemd unit that adds links after 
 		service/iw_tcp-link | \
 		install -m 755 /dev/stdin $(DESTDIR)/usr/sbin/iw_tcp-link
 	@install -m 644 service/status.sh $(DESTDIR)/usr/lib/iw_tcp/
-	@install -m 644 service/iw_tcp@.service $(DESTDIR)/usr/lib/systemd/system/
+	@install -m 644 service/*.service $(DESTDIR)/usr/lib/systemd/system/
 	@install -m 644 service/*.rules $(DESTDIR)/usr/lib/udev/rules.d/
 	@install -m 644 service/iw_tcp.conf $(DESTDIR)/usr/lib/sysusers.d/
 	@install -m 644 service/*.5 $(DESTDIR)/usr/share/man/man5/

@@ -239,6 +239,7 @@ replug_virtual() {
 	ip link add re-plug type veth peer name other
 	ip link set other up && ip link set re-plug up
 	check "re-plug: a new interface of this name has a link" busywait 60 has_link iwt_re-plug
+	replug_at_once "$unit"
 	check "re-plug: disable --now" systemctl disable --now "$unit"
 	check "re-plug: no link" no_link_of re-plug
 	ip link del re-plug
@@ -247,6 +248,28 @@ replug_virtual() {
 	check "re-plug: a new interface gets no link when the unit is disabled" no_link_of re-plug
 	ip link del re-plug
 }
+
+# replug_at_once UNIT: removes the interface re-plug and adds it again, while systemd is still
+# stopping UNIT; then checks that systemd does not start UNIT again if the administrator stops it
+replug_at_once() {
+	local n m
+	for n in 1 1 1 5; do
+		for ((m = 0; m < n; m++)); do
+			ip link del re-plug
+			ip link add re-plug type veth peer name other
+		done
+		ip link set other up && ip link set re-plug up
+		check "re-plug: $n new interface(s) without a pause: the last one has a link" busywait 120 has_link iwt_re-plug
+	done
+	check "re-plug: the unit is active" busywait 60 systemctl is-active --quiet "$1"
+	check "re-plug: stop" systemctl stop "$1"
+	check "re-plug: systemd has no jobs of this project" busywait 60 no_jobs
+	check "re-plug: the unit stays stopped" not_active "$1"
+	check "re-plug: stopped: no link" no_link_of re-plug
+	check "re-plug: start" systemctl start "$1"
+	check "re-plug: started: iwt_re-plug exists" busywait 60 has_link iwt_re-plug
+}
+no_jobs() { ! systemctl list-jobs --no-legend | grep iw_tcp; }
 
 # like_variable: checks an interface whose name looks like a variable of a shell or of systemd
 like_variable() {
