@@ -3,8 +3,8 @@
 # udev's rules for a device: udev loads RDMA's modules, but does not start the port mapper
 # (iwpmd), because a link uses TCP's own ports. In a laboratory no udev runs. There this test starts
 # systemd's udev, and checks the rules of the packages: a link with the name iwt_NETDEV keeps its
-# name although another rule renames the link, and the device file of rdma_cm belongs to the group
-# rdma. Since Linux 7.3, in the mode "exclusive" of the RDMA core, each network namespace has its own
+# name although another rule renames the link, the device file of rdma_cm belongs to the group rdma,
+# and systemd gets to know lo. Since Linux 7.3, in the mode "exclusive" of the RDMA core, each network namespace has its own
 # names of RDMA devices. udev handles the devices of the initial namespace only.
 . "$(dirname "$0")/../lib/begin.sh"
 
@@ -33,6 +33,11 @@ trap 'cleanup; udevd_ends' EXIT
 settled() { udevadm settle --timeout="$IWT_TIME"; }
 # again SUBSYSTEM: udev handles the devices of SUBSYSTEM once more, as if they were new
 again() { udevadm trigger --action=add --subsystem-match="$1" && settled; }
+# has_property NETDEV PATTERN: does udev know a property of the net device that matches PATTERN?
+has_property() {
+	udevadm info --query=property "/sys/class/net/$1" >"$TMP/properties"
+	grep "$2" "$TMP/properties" || { cat "$TMP/properties"; return 1; }
+}
 # is VALUE COMMAND...: does COMMAND print VALUE?
 is() {
 	local got
@@ -99,6 +104,9 @@ if in_laboratory; then
 	check "udev: starts" udevd
 	check "udev: udev handles rdma_cm" again misc
 	check "udev: rdma_cm is for root and the group rdma" is "660 rdma" stat -c '%a %G' $CM
+	check "udev: udev handles net devices" again net
+	check "udev: lo has the tag of systemd" has_property lo '^TAGS=.*:systemd:'
+	check "udev: lo has the name of its unit" has_property lo '^SYSTEMD_ALIAS=.*/sys/subsystem/net/devices/lo\>'
 	names "udev"
 	own_names
 	stop "$UDEV"

@@ -286,6 +286,14 @@ like_variable() {
 	ip link del "$netdev"
 }
 
+# loopback: checks a link on lo, which systemd does not know without a rule for udev
+loopback() {
+	check "lo: enable --now" systemctl enable --now iw_tcp@lo
+	check "lo: iwt_lo exists" busywait 60 has_link iwt_lo
+	check "lo: disable --now" systemctl disable --now iw_tcp@lo
+	check "lo: no link" no_link_of lo
+}
+
 # Checks that udev's rules keep the name of a link that was made by hand and has the form
 # iwt_NETDEV
 names() {
@@ -403,6 +411,7 @@ stage_install() {
 	replug_driver
 	replug_virtual
 	like_variable
+	loopback
 	follow "disabled" disable
 	check "disabled: no link" no_link_of "$IF_A"
 	check "enabled again" systemctl enable --now "iw_tcp@$IF_A"
