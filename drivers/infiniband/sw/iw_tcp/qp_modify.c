@@ -65,6 +65,10 @@ static int modify_rts(struct iwt_qp *qp, bool direct)
 	return qp->state == IWT_QP_RTS ? 0 : -EINVAL;
 }
 
+/*
+ * After a reset no request is posted: iwt_qp_modify() has flushed the requests of a connection
+ * that has ended, and other requests are removed without completions.
+ */
 static int modify_reset(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
 {
@@ -82,6 +86,8 @@ static int modify_reset(struct iwt_qp *qp)
 	err = iwt_qp_do_step(qp, IWT_QE_TO_IDLE, IWT_OK);
 	if (err)
 		return err;
+	iwt_sq_drop(&qp->stream.sq);
+	iwt_rq_drop(&qp->stream.rq);
 	qp->idle_state = IB_QPS_INIT;
 	qp->stream.rights = 0;
 	qp->rights_stated = false;

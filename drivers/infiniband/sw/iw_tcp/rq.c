@@ -218,3 +218,22 @@ bool iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp, u32 max)
 	}
 	return rq->cons != prod;
 }
+
+/**
+ * iwt_rq_drop() - remove all posted receives without completions, for a reset of the queue pair
+ * @rq: queue without a connection; the lock of the stream is held
+ *
+ * If a process has stored an invalid producer index, the receives stay.
+ */
+void iwt_rq_drop(struct iwt_rq *rq)
+{
+	u32 prod;
+
+	if (!rq->entries)
+		return;
+	prod = iwt_ring_prod(&rq->ring);
+	if (rq_corrupt(rq, prod))
+		return;
+	rq->cons = prod;
+	iwt_ring_set_cons(&rq->ring, prod);
+}

@@ -54,6 +54,7 @@ int iwt_rq_post(struct iwt_rq *rq, const struct ib_recv_wr *wr);
 int iwt_rq_next(struct iwt_rq *rq, struct iwt_rwqe *wqe);
 /* Return: true if posted receives are left. */
 bool iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp, u32 max);
+void iwt_rq_drop(struct iwt_rq *rq);
 void iwt_rq_complete(struct iwt_rq *rq, struct ib_qp *qp, struct iwt_cqe *cqe);
 void iwt_rq_fail(struct iwt_rq *rq, struct ib_qp *qp, u64 wr_id,
 		 enum ib_wc_status status);

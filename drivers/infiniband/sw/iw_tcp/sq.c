@@ -394,3 +394,21 @@ bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 	sq->blame = IB_WC_SUCCESS;
 	return iwt_sq_retire(sq, qp, max) || sq->cons != prod;
 }
+
+/**
+ * iwt_sq_drop() - remove all requests without completions, for a reset of the queue pair
+ * @sq: queue without a connection, whose memory TCP does not use; the lock of the stream is held
+ *
+ * If a process has stored an invalid producer index, the requests stay.
+ */
+void iwt_sq_drop(struct iwt_sq *sq)
+{
+	u32 prod = iwt_ring_prod(&sq->ring);
+
+	sq->sealed = false;
+	if (sq_corrupt(sq, prod))
+		return;
+	WRITE_ONCE(sq->cons, prod);
+	WRITE_ONCE(sq->retire, prod);
+	iwt_ring_set_cons(&sq->ring, prod);
+}

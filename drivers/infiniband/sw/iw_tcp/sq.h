@@ -110,6 +110,7 @@ bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max);
 void iwt_sq_fail(struct iwt_sq *sq, u32 unsent);
 /* Return: true if requests are left that the next call can complete. */
 bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max);
+void iwt_sq_drop(struct iwt_sq *sq);
 
 /* sq_confirm.c */
 void iwt_sq_begin(struct iwt_sq *sq, bool confirm);
