@@ -4,9 +4,11 @@
  * must be accepted. Prints TAP. Needs no connection.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <infiniband/verbs.h>
 
@@ -14,6 +16,8 @@
 
 #define READ_RIGHT	IBV_ACCESS_REMOTE_READ
 #define WRITE_RIGHT	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE)
+#define DEPTH		4
+#define ROUNDS		200
 
 static struct ibv_context *ctx;
 static struct ibv_pd *pd;
@@ -49,7 +53,7 @@ static struct ibv_qp *make_qp(uint32_t flags)
 	struct ibv_qp_init_attr_ex attr = {
 		.send_cq = cq,
 		.recv_cq = cq,
-		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = { .max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1, .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
 		.pd = pd,
@@ -153,6 +157,85 @@ static void modifications(struct ibv_qp *qp)
 	modify(qp, "RESET", a, IBV_QP_STATE, 0, IBV_QPS_INIT, 0);
 }
 
+static int to_state(struct ibv_qp *qp, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr a = { .qp_state = state };
+
+	return ibv_modify_qp(qp, &a, IBV_QP_STATE);
+}
+
+/* Posts receives, or sends, until the queue is full. Return: number of posted requests. */
+static int fill(struct ibv_qp *qp, bool recvs)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_recv_wr recv = {}, *bad_recv;
+	struct ibv_send_wr *bad_send;
+	int n = 0;
+
+	while (n <= DEPTH && !(recvs ? ibv_post_recv(qp, &recv, &bad_recv) :
+				       ibv_post_send(qp, &send, &bad_send)))
+		n++;
+	return n;
+}
+
+/* A reset removes all requests of a queue pair that was never connected, without completions. */
+static void reset_removes(struct ibv_qp *qp)
+{
+	int i, recvs, sends;
+	struct ibv_wc wc;
+
+	for (i = 0; i < 3; i++) {
+		need(!to_state(qp, IBV_QPS_RESET) && !to_state(qp, IBV_QPS_INIT), "RESET and INIT");
+		recvs = fill(qp, true);
+		sends = fill(qp, false);
+		report(recvs == DEPTH && sends == DEPTH,
+		       "after reset %d, %d receives and %d sends fit", i, recvs, sends);
+	}
+	report(!to_state(qp, IBV_QPS_RESET) && !ibv_poll_cq(cq, 1, &wc), "a reset completes nothing");
+	report(!to_state(qp, IBV_QPS_ERR) && !ibv_poll_cq(cq, 1, &wc), "nothing is left to flush");
+}
+
+/*
+ * A queue pair with a shared receive queue reports its last receive whenever it enters the state
+ * ERR. The list of unread events must not grow.
+ */
+static void unread_events(void)
+{
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = DEPTH, .max_sge = 1 } };
+	struct ibv_qp_init_attr attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { .max_send_wr = DEPTH, .max_send_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_async_event ev;
+	int i, n = 0, other = 0;
+	struct ibv_qp *qp;
+
+	attr.srq = ibv_create_srq(pd, &srq_attr);
+	if (!attr.srq && errno == EOPNOTSUPP) {
+		skip("unread events", "no shared receive queues");
+		return;
+	}
+	need(attr.srq, "ibv_create_srq");
+	qp = ibv_create_qp(pd, &attr);
+	need(qp, "ibv_create_qp");
+	for (i = 0; i < ROUNDS; i++) {
+		need(!to_state(qp, IBV_QPS_ERR) && !to_state(qp, IBV_QPS_RESET), "ERR and RESET");
+		usleep(1000);
+	}
+	need(!fcntl(ctx->async_fd, F_SETFL, O_NONBLOCK), "fcntl");
+	while (!ibv_get_async_event(ctx, &ev)) {
+		n += ev.event_type == IBV_EVENT_QP_LAST_WQE_REACHED;
+		other += ev.event_type != IBV_EVENT_QP_LAST_WQE_REACHED;
+		ibv_ack_async_event(&ev);
+	}
+	/* a second event may begin before the first event is in the list */
+	report(n >= 1 && n <= 2 && !other, "%d of %d events of the last receive are unread", n, ROUNDS);
+	ibv_destroy_qp(qp);
+	ibv_destroy_srq(attr.srq);
+}
+
 int main(int argc, char **argv)
 {
 	struct ibv_qp *qp;
@@ -171,7 +254,10 @@ int main(int argc, char **argv)
 	if (qp)
 		modifications(qp);
 	if (qp)
+		reset_removes(qp);
+	if (qp)
 		ibv_destroy_qp(qp);
+	unread_events();
 	ibv_destroy_cq(cq);
 	ibv_dealloc_pd(pd);
 	ibv_close_device(ctx);

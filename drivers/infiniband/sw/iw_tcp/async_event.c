@@ -71,9 +71,10 @@ void iwt_async_of_process(struct iwt_async *async, const void *uobject)
  * iwt_async_unread() - does a process have an unread event of the object?
  * @async: events of the object
  *
- * Call this function only in async->tell() (process context), because no other function adds
- * events to the list of unread events. The process may remove events from the list at the
- * same time.
+ * Only async->tell() adds events to the list of unread events, so async->tell() knows of all of
+ * them. A caller in another context may miss an event that is raised but not told yet. The object
+ * must not be destroyed meanwhile. The process may remove events from the list at the same time.
+ * Any context.
  *
  * Return: true if an event is unread; false if no event is unread, or if @async->unread is NULL.
  */

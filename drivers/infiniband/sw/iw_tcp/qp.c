@@ -214,12 +214,19 @@ static void set_state(struct iwt_qp *qp, enum iwt_qp_state state)
  * The consumer can't know which receives a queue pair has taken from a shared receive queue. When
  * the queue pair has entered the state ERROR, all these receives are completed: report this to
  * the consumer. If the consumer is destroying the queue pair, no report is needed.
+ *
+ * A process can cause this event again and again without a connection, by changes between the
+ * states. So a queue pair without a connection reports nothing while the process has not read an
+ * earlier event of the queue pair: uverbs stores unread events, in memory that is charged to
+ * nobody.
  */
 static void look_last_recv(struct iwt_qp *qp, enum iwt_qp_state was)
 	__must_hold(&qp->stream.lock)
 {
-	if (qp->stream.rq.srq && !qp->destroyed && was != IWT_QP_ERROR &&
-	    qp->state == IWT_QP_ERROR)
+	if (!qp->stream.rq.srq || qp->destroyed || was == IWT_QP_ERROR ||
+	    qp->state != IWT_QP_ERROR)
+		return;
+	if (was != IWT_QP_IDLE || !iwt_async_unread(&qp->async))
 		iwt_async_raise(&qp->async, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
@@ -358,6 +365,7 @@ void iwt_qp_setup(struct iwt_qp *qp)
 	if (qp->ibqp.srq)
 		st->receiver.party.pd = qp->ibqp.srq->pd;
 	iwt_async_setup(&qp->async, qp_tell);
+	iwt_async_of_process(&qp->async, qp->ibqp.uobject);
 	set_state(qp, IWT_QP_IDLE);
 	qp->idle_state = IB_QPS_INIT;
 	mutex_init(&qp->modifying);
