@@ -18,16 +18,18 @@ import sys
 
 PUSHES, CREDIT, ARMS = 3, 1, 5
 KERNEL = 0
+# values of the word; the completions of the model are not solicited
+NONE, ANY, SOLICITED = 0, 1, 2
 
 
 def arm(code, cut):
     """Adds the steps of a request to code: store the word, execute a barrier, and make the system
     call if the flag requires the call. cut: names of the steps to leave out."""
-    code += [("store", "arm", 1), ("nop",) if "process's barrier" in cut else ("barrier",)]
+    code += [("store", "arm", ANY), ("nop",) if "process's barrier" in cut else ("barrier",)]
     if "call" in cut:
         return
     code += [("unless_flag", len(code) + 6), ("lock",), ("restore",),
-             ("store", "flag", 0), ("store", "arm", 1), ("unlock",)]
+             ("store", "flag", 0), ("store", "arm", ANY), ("unlock",)]
 
 
 def sleeper(cut):
@@ -52,8 +54,19 @@ def late(cut):
     return code + [("poll",), ("sleep_second",), ("go", 1)]
 
 
+def solicited(cut):
+    """A thread that makes the system call to request only solicited completions, while another
+    thread requests all completions."""
+    code = [("when_flag",), ("lock",), ("restore",), ("store", "flag", 0)]
+    if "atomic exchange" in cut:
+        code += [("unless_any", len(code) + 2), ("store", "arm", SOLICITED)]
+    else:
+        code += [("exchange", "arm", NONE, SOLICITED)]
+    return code + [("barrier",), ("unlock",)]
+
+
 def hostile(_):
-    return [("store", "arm", 1)] * ARMS
+    return [("store", "arm", ANY)] * ARMS
 
 
 def pusher(cut):
@@ -63,7 +76,7 @@ def pusher(cut):
         code += [("lock",), ("store", "prod", n + 1),
                  ("nop",) if "kernel's barrier" in cut else ("barrier",),
                  ("unless_armed", skip),
-                 ("store", "arm", 0), ("spend", skip - 3) if "count" not in cut else ("go", skip - 3),
+                 ("store", "arm", NONE), ("spend", skip - 3) if "count" not in cut else ("go", skip - 3),
                  ("nop",) if "flag" in cut else ("store", "flag", 1),
                  ("nop",) if "barrier behind the flag" in cut else ("barrier",),
                  ("nop",) if "second look" in cut else ("look_again",),
@@ -115,6 +128,15 @@ def step(state, who, op):
         return to(op[1])
     if kind == "unless_flag":
         return to(here + 1 if load(s, who, "flag") else op[1])
+    if kind == "when_flag":
+        return to(here + 1) if load(s, who, "flag") else None
+    if kind == "unless_any":
+        return to(op[1] if load(s, who, "arm") == ANY else here + 1)
+    if kind == "exchange":
+        # an atomic operation takes effect after all earlier stores of its processor
+        if s["buf"][who]:
+            return None
+        return to(here + 1, **({op[1]: op[3]} if s[op[1]] == op[2] else {}))
     if kind == "restore":
         return to(here + 1, credit=CREDIT)
     if kind == "when_cleared":
@@ -126,8 +148,8 @@ def step(state, who, op):
     if kind == "sleep_second":
         return None
     if kind == "unless_armed":
-        armed = load(s, who, "arm") if s["credit"] else s["asked"]
-        return to(here + 1 if armed else op[1], asked=0 if armed else s["asked"])
+        armed = (load(s, who, "arm") if s["credit"] else s["asked"]) == ANY
+        return to(here + 1 if armed else op[1], asked=NONE if armed else s["asked"])
     if kind == "spend":
         left = s["credit"] - 1 if s["credit"] else 0
         return to(here + 1 if s["credit"] == 1 else op[1], credit=left)
@@ -182,11 +204,12 @@ def main():
         if not good:
             print("# %s" % (said,))
 
-    for threads, who in ([sleeper], "one thread"), ([sleeper] * 2, "two threads"), ([once, late], "one after the other"):
+    for threads, who in (([sleeper], "one thread"), ([sleeper] * 2, "two threads"), ([once, late], "one after the other"),
+                         ([sleeper, solicited], "another thread wants only solicited completions")):
         states, bad, _ = explore(threads)
         point(not bad and states > 100, "%s: no completion is left in the queue (%d states)" % (who, states), bad[:1])
     for threads, cut in (([sleeper], "process's barrier"), ([sleeper], "kernel's barrier"), ([sleeper], "call"),
-                         ([sleeper], "flag"), ([once, late], "barrier behind the flag"), ([once, late], "second look")):
+                         ([sleeper], "flag"), ([sleeper, solicited], "atomic exchange"), ([once, late], "barrier behind the flag"), ([once, late], "second look")):
         states, bad, _ = explore(threads, (cut,))
         point(bad, "without the %s the model finds a fault (%d states)" % (cut, states))
     _, _, most = explore([hostile])

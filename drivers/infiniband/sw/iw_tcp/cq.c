@@ -394,11 +394,11 @@ static void store_arm(struct iwt_cq *cq, bool solicited)
 {
 	u32 *arm = &cq->ring.ctl->arm;
 
-	/* an earlier request for all completions stays in force */
-	if (!solicited)
+	/* a request for all completions stays in force, even if a thread stores it just now */
+	if (solicited)
+		cmpxchg(arm, IWT_CQ_ARM_NONE, IWT_CQ_ARM_SOLICITED);
+	else
 		WRITE_ONCE(*arm, IWT_CQ_ARM_ANY);
-	else if (READ_ONCE(*arm) != IWT_CQ_ARM_ANY)
-		WRITE_ONCE(*arm, IWT_CQ_ARM_SOLICITED);
 	smp_mb(); /* pairs with is_armed() */
 }
 
