@@ -410,7 +410,7 @@ static void flushed(void)
 
 /*
  * A change to the state RESET completes the flush before it returns. The next connection of the
- * queue pair must not execute older requests.
+ * queue pair must not execute older requests, and a post of a receive must not ring the doorbell.
  */
 static void reset(void)
 {
@@ -418,6 +418,7 @@ static void reset(void)
 	struct peer p = {};
 	struct end *e[2];
 	int fds[2], err;
+	long before;
 
 	e[0] = fill_deep(&p, fds);
 	iwt_peer_end(fds[1], RST);
@@ -437,6 +438,9 @@ static void reset(void)
 	iwt_responded(&r);
 	iwt_ok(iwt_send(e[0], "first") && iwt_receive(e[1], "first"),
 	       "deep queues: the next connection sees no older request");
+	before = counter("doorbell");
+	iwt_ok(post_buffer(e[0], 0) && post_buffer(e[0], 1) && counter("doorbell") == before,
+	       "deep queues: during this connection posts of receives make no system call");
 	iwt_close_pair(e);
 }
 

@@ -29,6 +29,9 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 	iwt_stream_begin(st);
 	st->tx.wqe = st->sq.wqe;
 	st->rx.recv = st->rq.wqe;
+	/* the flush at the end of an earlier connection made posters ring the doorbell */
+	if (st->rq.entries)
+		iwt_ring_awake(&st->rq.ring);
 	if (st->sq.zc && !terms->crc && !terms->tx_markers)
 		st->tx.zerocopy = READ_ONCE(st->dev->conf.zerocopy);
 	qp->term_err = IWT_OK;
