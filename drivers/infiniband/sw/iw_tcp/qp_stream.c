@@ -37,7 +37,7 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 	qp->term_err = IWT_OK;
 	qp->rc = terms->rc;
 	iwt_sq_begin(&st->sq, terms->rc);
-	st->tx.confirm_due = st->sq.cons;
+	st->tx.confirm_due = IWT_FIRST_BEHIND(st->sq.cons);
 	st->tx.confirm_asked = st->sq.cons;
 	st->rq.lost = false;
 	qp->segs = iwt_sock_segs(s);

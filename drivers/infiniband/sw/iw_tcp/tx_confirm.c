@@ -74,8 +74,7 @@ void iwt_tx_want_confirm(struct iwt_stream *st, bool local)
 	lockdep_assert_held(&st->lock);
 	if (local && tx->confirm_asked == tx->idx)
 		tx->confirm_asked++;
-	else
-		tx->confirm_due = tx->idx + 1;
+	tx->confirm_due = tx->idx + 1;
 }
 
 /**

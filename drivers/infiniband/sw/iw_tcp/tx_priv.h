@@ -82,6 +82,15 @@ static inline bool iwt_tx_confirm_wanted(const struct iwt_stream *st)
 	       st->readq.own_n < st->readq.reserve;
 }
 
+/* The Response to the current request confirms this request, and all requests before it. */
+static inline void iwt_tx_confirm_by(struct iwt_stream *st)
+	__must_hold(&st->lock)
+{
+	/* no request is due: both indices advance, so that their difference stays small */
+	st->tx.confirm_asked = st->tx.idx + 1;
+	st->tx.confirm_due = st->tx.idx + 1;
+}
+
 /* tx_confirm.c */
 struct iwt_read_out *iwt_tx_own_read(struct iwt_stream *st)
 	__must_hold(&st->lock);

@@ -58,7 +58,7 @@ static bool begin_read(struct iwt_stream *st, u32 len)
 	}
 	r.sink_stag = out->sink.lkey;
 	r.sink_to = out->sink.addr;
-	tx->confirm_asked = tx->idx + 1;
+	iwt_tx_confirm_by(st);
 	iwt_txseg_read_req(&tx->msg, tx->read_msn++, &r);
 	return true;
 }
@@ -111,7 +111,7 @@ static bool begin_atomic(struct iwt_stream *st)
 	out->sink = tx->wqe->atomic.sink;
 	out->sq_idx = tx->idx;
 	a.id = tx->read_msn;
-	tx->confirm_asked = tx->idx + 1;
+	iwt_tx_confirm_by(st);
 	iwt_txseg_atomic_req(&tx->msg, tx->read_msn++, &a);
 	return true;
 }

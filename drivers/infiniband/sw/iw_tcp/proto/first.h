@@ -22,6 +22,8 @@
 #define IWT_FIRST_MSN		((u32)1 - IWT_BEFORE_WRAP)
 /* Positions in a stream. The first position must be a multiple of the marker spacing. */
 #define IWT_FIRST_POS		((u32)0 - IWT_BEFORE_WRAP * 4096)
+/* An index that is not later than @idx, but will look later when @idx has advanced. */
+#define IWT_FIRST_BEHIND(idx)	((idx) - (IWT_BEFORE_WRAP ? 0x80000000u - IWT_BEFORE_WRAP : 0))
 /* Counters that begin at 0 and wrap at the limit max. */
 #define IWT_FIRST_UP_TO(max)	(IWT_BEFORE_WRAP ? (u32)(max) - IWT_BEFORE_WRAP : 0)
 
