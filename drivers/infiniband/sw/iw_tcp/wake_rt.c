@@ -23,9 +23,9 @@
 #define SHARE_NS	(WINDOW_NS / 8)
 
 /*
- * The present window of a processor, used with bottom halves off. In some kernels with
- * PREEMPT_RT, threads that have disabled bottom halves can nevertheless preempt each other. If
- * this happens between reading and writing @used, some of the time is not counted.
+ * The present window of a processor, used with bottom halves off. With PREEMPT_RT, threads that
+ * have disabled bottom halves may nevertheless preempt each other. If this happens between
+ * reading and writing @used, some of the time is not counted.
  */
 struct window {
 	u64 begun;	/* local_clock() at the beginning of the window */
