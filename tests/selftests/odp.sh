@@ -166,10 +166,12 @@ if waiting stay; then
 	check "another link" another_link
 	# The keeper has the descriptors of rdma_cm, so only the end of the process's address space ends
 	# these connections. But the workers that resolve page faults also use the address space.
-	for links in "one link" "two links"; do
-		other=()
-		[ "$links" = "one link" ] || other=(-b $IP_C)
-		waiting inherit "${other[@]}"
+	for links in "one link" "two links" "a region that has ended"; do
+		case $links in
+		"two links") waiting inherit -b $IP_C ;;
+		"one link") waiting inherit ;;
+		*) waiting left ;;
+		esac
 		kill -KILL "$waiter"
 		check "$what, on $links: the process is killed" busywait 20 not alive "$waiter"
 		check "$what, on $links: only the keeper's identifiers are left" busywait 20 no_context "$DEV_A" "$DEV_C" ||

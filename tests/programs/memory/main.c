@@ -19,6 +19,7 @@
  *	odpstay		prints "# waits" when streams wait for page faults. OTHER: the address of
  *			another link, on which streams wait, too
  *	odpinherit	as odpstay, but another process inherits the connections
+ *	odpleft		as odpinherit, and the region of the first streams has ended
  *	odpexec		as odpstay, then replaces the process by another program
  *	odpadvise	prints "# waits" when ibv_advise_mr() waits for a page fault
  *	hold		prints "# holds" when regions are registered
@@ -79,7 +80,8 @@ int main(int argc, char **argv)
 		test_odp_charge(&b, file);
 	else if (!strcmp(what, "odpkill"))
 		test_odp_kill(&b);
-	else if (!strcmp(what, "odpstay") || !strcmp(what, "odpinherit") || !strcmp(what, "odpexec"))
+	else if (!strcmp(what, "odpstay") || !strcmp(what, "odpinherit") ||
+		 !strcmp(what, "odpleft") || !strcmp(what, "odpexec"))
 		test_odp_wait(&b, other, what + 3);
 	else if (!strcmp(what, "odpcost"))
 		test_odp_cost(&b, file);

@@ -266,13 +266,14 @@ void odp_keep(int fd)
 /*
  * Makes streams wait for page faults, and waits until a script kills the process. @other: NULL, or
  * the address of another link, on which streams wait, too. @what: "stay"; "inherit" if another
- * process inherits the connections, so that they do not end with this process; or "exec" to
- * replace the process by another program first
+ * process inherits the connections, so that they do not end with this process; "left" as
+ * "inherit", but the region of the streams ends, and other streams wait in a new region; or "exec"
+ * to replace the process by another program first
  */
 void test_odp_wait(struct bench *b, const char *other, const char *what)
 {
 	struct bench second = { .address = other, .port = b->port };
-	bool inherit = !strcmp(what, "inherit");
+	bool left = !strcmp(what, "left"), inherit = left || !strcmp(what, "inherit");
 	struct stuck s = {}, s2 = {};
 
 	if (!begin(b, &s)) {
@@ -281,7 +282,12 @@ void test_odp_wait(struct bench *b, const char *other, const char *what)
 	}
 	if (inherit)
 		cm_inherit();
-	if (other) {
+	if (left) {
+		ibv_dereg_mr(s.mr);
+		if (!begin(b, &s2) || fcntl(s2.fd, F_SETFD, 0))
+			die("another region");
+		cm_inherit();
+	} else if (other) {
 		bench_open(&second);
 		if (second.verbs == b->verbs || !begin(&second, &s2) || fcntl(s2.fd, F_SETFD, 0))
 			die("another link");

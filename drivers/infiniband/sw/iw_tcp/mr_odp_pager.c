@@ -39,6 +39,7 @@
 /* Interval of the check whether the process has exited, in jiffies. */
 #define WATCH		HZ
 
+/* The pagers that refer to an address space, also those whose last region has ended. */
 static LIST_HEAD(pagers);
 static DEFINE_SPINLOCK(pagers_lock);
 /* Number of pagers, including those that are not in the list any more. */
@@ -241,27 +242,37 @@ void iwt_pager_start(struct iwt_pager *p)
 }
 
 /*
- * Remove a pager from the list. Return: true only for the first caller, which then has to call
- * iwt_odp_end().
+ * From now on no new region uses the pager. Return: true only for the first caller, which then
+ * has to call iwt_odp_end().
  */
-static bool pager_delist(struct iwt_pager *p)
+static bool pager_retire(struct iwt_pager *p)
 	__must_hold(&pagers_lock)
 {
-	if (list_empty(&p->all))
-		return false;
-	list_del_init(&p->all);
-	return true;
+	bool first = !p->retired;
+
+	p->retired = true;
+	return first;
 }
 
-/* Release the queue and the address space of a pager, which no worker uses any more. */
+/*
+ * Release the queue and the address space of a pager, which no worker uses any more. Until then
+ * the pager stays in the list, because a worker may be in a page fault, and newer pagers of the
+ * same address space must share the count of workers.
+ */
 static void let_go(struct iwt_pager *p)
 {
+	struct mm_struct *mm;
+
 	if (p->queue)
 		iwt_pager_queue_put(p->queue);
 	p->queue = NULL;
-	if (p->mm)
-		mmdrop(p->mm);
+	spin_lock(&pagers_lock);
+	list_del_init(&p->all);
+	mm = p->mm;
 	p->mm = NULL;
+	spin_unlock(&pagers_lock);
+	if (mm)
+		mmdrop(mm);
 }
 
 static void free_workers(struct kref *ref)
@@ -306,7 +317,7 @@ static void do_gone_work(struct work_struct *work)
 	for (w = p->workers; w < p->workers + IWT_PAGER_WORKERS; w++)
 		flush_work(&w->work);
 	spin_lock(&pagers_lock);
-	last = pager_delist(p);
+	last = pager_retire(p);
 	spin_unlock(&pagers_lock);
 	if (last)
 		iwt_odp_end(p->odp);
@@ -432,7 +443,7 @@ static struct iwt_pager *pager_find(const struct iwt_dev *dev,
 	list_for_each_entry(p, &pagers, all) {
 		if (p->mm != mm)
 			continue;
-		if (p->dev == dev) {
+		if (p->dev == dev && !p->retired) {
 			p->regions++;
 			goto out;
 		}
@@ -468,6 +479,7 @@ struct iwt_pager *iwt_pager_join(struct iwt_dev *dev, gfp_t gfp)
 	p = pager_find(dev, new->mm, new);
 	if (!p)
 		return new;
+	/* the address space exists, and @new is not in the list: nobody else retires @new */
 	iwt_odp_end(new->odp);
 	iwt_pager_put(new);
 	return p;
@@ -486,7 +498,7 @@ void iwt_pager_leave(struct iwt_pager *pager)
 	spin_lock(&pagers_lock);
 	none = !--pager->regions;
 	if (none)
-		last = pager_delist(pager);
+		last = pager_retire(pager);
 	spin_unlock(&pagers_lock);
 	if (last)
 		iwt_odp_end(pager->odp);

@@ -43,8 +43,9 @@ struct iwt_mm_workers {
  * struct iwt_pager - resolves faults in the memory of one process, for one device
  * @ref: references: one for all regions together; one for each fault that sent its last request
  *	to this pager; one for each busy worker; one each for @watch and @gone_work, while queued
- * @all: place in the list of all pagers, while the pager has regions and the process exists
+ * @all: place in the list of all pagers, while @mm is not NULL
  * @regions: number of regions; guarded by the lock of the list
+ * @retired: no new region uses the pager; guarded by the lock of the list
  * @dev: device of the regions; used only for comparisons
  * @mm: address space; NULL after @gone_work
  * @of_mm: counts the workers that use @mm; pagers in the list that have the same @mm share it
@@ -64,6 +65,7 @@ struct iwt_pager {
 	struct kref ref;
 	struct list_head all;
 	unsigned int regions;
+	bool retired;
 	struct iwt_dev *dev;
 	struct mm_struct *mm;
 	struct iwt_mm_workers *of_mm;
