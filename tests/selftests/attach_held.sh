@@ -22,8 +22,25 @@ tap late in_a_ late
 # shows a time-out.)
 by_trace() { grep -q 'state=LINGER->CLOSED event=FIN' "$TRACE/trace" || { grep state=LINGER "$TRACE/trace"; return 1; }; }
 lingers() { traced iw_tcp/iwt_cm -- tap linger in_a_ linger; }
+# queued: enables the event of work items with the function do_retry_work(). The device queues such a
+# work item for each try to run the engines, while another user owns the socket.
+QUEUED=workqueue/workqueue_queue_work
+queued() {
+	local address
+	address=$(awk '$3 == "do_retry_work" && $4 == "[iw_tcp]" { print $1 }' /proc/kallsyms)
+	echo "function == 0x$address" >"$TRACE/events/$QUEUED/filter"
+}
+few_tries() {
+	local n
+	n=$(grep -c function=do_retry_work "$TRACE/trace")
+	echo "# $n tries in 4 seconds"
+	[ "$n" -ge 1 ] && [ "$n" -le 40 ]
+}
 if [ -w /sys/kernel/tracing/events/iw_tcp/iwt_cm/enable ]; then
-	trace_events iw_tcp/iwt_cm
+	trace_events iw_tcp/iwt_cm $QUEUED
+	check "busy: the device's tries are traced" queued
+	traced $QUEUED -- tap busy in_a_ busy
+	check "busy: the device waits longer after each try" few_tries
 	lingers
 	if ! grep -q "has no probe there" "$KTAP_LOG"; then
 		check "linger: the device checks the socket again" by_trace

@@ -249,3 +249,24 @@ int iwt_owned(const char *how)
 	printf("over\n");
 	return 0;
 }
+
+/*
+ * Posts a request while iwt_held owns the socket of the connection for @seconds, and destroys the
+ * queue pair in the middle of this time.
+ */
+void iwt_busy(int seconds)
+{
+	struct end *e[2];
+	int fds[2];
+
+	iwt_tcp_pair(iwt_ip, fds);
+	iwt_attach_pair(e, fds);
+	iwt_ok(iwt_ctl("hold", fds[0]) && iwt_post(e[0], "text"),
+	       "busy: a request is posted while iwt_held owns the socket");
+	sleep(seconds / 2);
+	iwt_destroy_qp(e[0]);
+	sleep(seconds / 2);
+	iwt_ok(iwt_ctl("end", -1) && iwt_failed(e[1]),
+	       "busy: the connection ends when the socket has no owner");
+	iwt_close_pair(e);
+}

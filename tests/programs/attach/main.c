@@ -85,6 +85,8 @@ int main(int argc, char **argv)
 		iwt_window();
 	} else if (!strcmp(what, "buffer")) {
 		iwt_buffer();
+	} else if (!strcmp(what, "busy")) {
+		iwt_busy(4);
 	} else if (!strcmp(what, "linger")) {
 		iwt_linger();
 	} else if (!strcmp(what, "race")) {

@@ -68,6 +68,8 @@ struct iwt_sock_work {
  *	item may still be running on another processor
  * @retry_work: runs the engines later, if memory was missing or a task outside of this driver
  *	owned the socket
+ * @retry_delay: delay of the next retry of @retry_work after a retry that has found an owner, in
+ *	jiffies; guarded by the spinlock of the socket
  * @saved: the socket's own callbacks, and other fields of the socket that the driver restores
  * @abort: for a socket of a process: end the connection by RST
  * @user_work: for a socket of a process: ends the connection when no system call owns the socket
@@ -105,6 +107,7 @@ struct iwt_sock {
 	struct iwt_sock_work run_work[2];
 	u8 run_by;
 	struct delayed_work retry_work;
+	u32 retry_delay;
 	struct {
 		void (*data_ready)(struct sock *sk);
 		void (*write_space)(struct sock *sk);

@@ -22,9 +22,11 @@
 
 /*
  * Delay of a retry in jiffies, if memory is missing or a task outside of this driver owns the
- * socket.
+ * socket. A process may own its socket for ever, for example in recv(2) into memory that never
+ * arrives. So the delay doubles with each retry that finds an owner, up to the maximum.
  */
 #define RETRY_DELAY	1
+#define RETRY_MAX	(HZ / 4)
 /*
  * Maximum number of consecutive runs of the engines in a system call of a process, such as the
  * doorbell; then run_wq continues.
@@ -40,6 +42,7 @@
 static void run(struct iwt_sock *s)
 {
 	s->run_wanted = false;
+	s->retry_delay = RETRY_DELAY;
 	if (s->ops && s->ops->run)
 		s->ops->run(s, s->ctx);
 }
@@ -72,7 +75,8 @@ static void sock_run_locked(struct iwt_sock *s)
 	}
 	s->run_wanted = true;
 	/* only owners in this driver check ->run_wanted; ss(8), for example, does not */
-	queue_delayed_work(run_wq, &s->retry_work, RETRY_DELAY);
+	if (s->ops && queue_delayed_work(run_wq, &s->retry_work, s->retry_delay))
+		s->retry_delay = min_t(u32, 2 * s->retry_delay, RETRY_MAX);
 }
 
 static void queue_run(struct iwt_sock *s)
@@ -291,6 +295,7 @@ void iwt_sock_run_setup(struct iwt_sock *s)
 		INIT_WORK(&s->run_work[i].work, do_run_work);
 	}
 	INIT_DELAYED_WORK(&s->retry_work, do_retry_work);
+	s->retry_delay = RETRY_DELAY;
 }
 
 /**
