@@ -62,10 +62,10 @@ lacks()
 		missing="${missing:+$missing, }$2 ($1)"
 }
 
-# Check for names that the newest update of the oldest supported kernel has, that the module uses, and that no header in
-# include/compat supplies. A kernel with an older version is refused, even if its distributor has
-# added all of these names. A kernel that is newer than the tested kernels may have these names in
-# other headers, so such a kernel is not checked for them.
+# Check for names that the module uses, that the newest update of the oldest supported kernel has,
+# and that no header in include/compat supplies. A kernel with an older version is refused, even if
+# its distributor has added all of these names. A kernel that is newer than the tested kernels may
+# have these names in other headers, so such a kernel is not checked for them.
 missing=
 if [ -e "$source/include/net/tcp.h" ] && ! older "$KERNEL_NEWEST" "$release"; then
 	lacks net/tcp.h tcp_recv_skb
