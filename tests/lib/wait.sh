@@ -48,6 +48,25 @@ busywait() {
 	LATE=
 }
 
+# count_to SECONDS NUMBER COMMAND...: waits until the number that COMMAND prints is at least NUMBER;
+# if this number does not grow for SECONDS, calls late() and fails. (A slow machine may need any time
+# to reach NUMBER.)
+count_to() {
+	local seconds=$1 most=$2 end last='' now
+	shift 2
+	running
+	end=$((RUNNING + seconds))
+	until now=$("$@") && [ "$now" -ge "$most" ]; do
+		running
+		if [ -z "$last" ] || [ "${now:-0}" -gt "$last" ]; then
+			last=${now:-0} end=$((RUNNING + seconds))
+		fi
+		[ $RUNNING -lt $end ] || { late "$seconds s: $* stays $last"; return 1; }
+		nap 0.1
+	done
+	LATE=
+}
+
 # tcp PATTERN: does a line of /proc/net/tcp* match PATTERN? port_is() describes the lines.
 tcp() {
 	local line lines=() more=()

@@ -20,7 +20,6 @@ second_links() {
 		link_add "$NS_A" "$DEV_C" "$IF_C" && link_add "$NS_B" "$DEV_D" "$IF_D"
 }
 tries() { counter "$1" direct_try; }
-all_try() { [ "$(tries "$1")" -ge "$2" ]; }
 waits() { grep -q "the queue pairs try to connect" "$1"; }
 
 # hundred: starts 100 queue pairs, and sets TOOK to the time in microseconds until they all wait
@@ -46,15 +45,15 @@ fi
 check "two more links" second_links
 start "$IWT_BIN/iwt_direct" -n $CROWD "$DEV_A@$NS_A" 1 "$DEV_B@$NS_B" 1 crowd >"$TMP/crowd" 2>&1
 check "$CROWD queue pairs wait for peers that do not come" busywait $((IWT_TIME * 2)) waits "$TMP/crowd"
-check "each of them has made its first attempts" busywait $((IWT_TIME * 2)) all_try "$DEV_A" $((7 * CROWD))
+check "each of them has made its first attempts" count_to "$IWT_TIME" $((7 * CROWD)) tries "$DEV_A"
 start "$IWT_BIN/iwt_direct" -n 1 "$DEV_C@$NS_A" 1 "$DEV_D@$NS_B" 1 crowd >"$TMP/one" 2>&1
 check "one queue pair on another link waits" busywait "$IWT_TIME" waits "$TMP/one"
 # After ten seconds a queue pair tries once per second. If each of the CROWD queue pairs did this,
 # they would make CROWD attempts per second. The driver limits these attempts to 1000 per second, and
 # to 1000 more per second as long as some of the queue pairs have not made their first attempts.
-check "the single queue pair tries once per second" busywait "$IWT_TIME" all_try "$DEV_C" 55
+check "the single queue pair tries once per second" count_to "$IWT_TIME" 55 tries "$DEV_C"
 many=$(tries "$DEV_A") one=$(tries "$DEV_C")
-check "the single queue pair goes on" busywait "$IWT_TIME" all_try "$DEV_C" $((one + 10))
+check "the single queue pair goes on" count_to "$IWT_TIME" $((one + 10)) tries "$DEV_C"
 many=$(($(tries "$DEV_A") - many)) one=$(($(tries "$DEV_C") - one))
 echo "# $many attempts of $CROWD queue pairs, and $one attempts of the single one"
 check "the attempts of many queue pairs are limited" [ $many -lt $((one * CROWD * 3 / 4)) ]
@@ -69,9 +68,9 @@ check "$CROWD queue pairs are reset all the time" busywait $((IWT_TIME * 2)) wai
 start "$IWT_BIN/iwt_direct" -n 1 "$DEV_C@$NS_A" 1 "$DEV_D@$NS_B" 1 crowd >"$TMP/one" 2>&1
 check "one queue pair on another link waits" busywait "$IWT_TIME" waits "$TMP/one"
 one=$(tries "$DEV_C")
-check "the single queue pair tries once per second" busywait "$IWT_TIME" all_try "$DEV_C" $((one + 55))
+check "the single queue pair tries once per second" count_to "$IWT_TIME" $((one + 55)) tries "$DEV_C"
 many=$(tries "$DEV_A") one=$(tries "$DEV_C")
-check "the single queue pair goes on" busywait "$IWT_TIME" all_try "$DEV_C" $((one + 10))
+check "the single queue pair goes on" count_to "$IWT_TIME" $((one + 10)) tries "$DEV_C"
 many=$(($(tries "$DEV_A") - many)) one=$(($(tries "$DEV_C") - one))
 echo "# $many attempts of $CROWD queue pairs that are reset, and $one attempts of the single one"
 check "resets do not make more attempts possible" [ $many -lt $((one * CROWD)) ]
