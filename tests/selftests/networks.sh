@@ -11,6 +11,7 @@
 begin iwt_verify tc ethtool
 
 VL_A=v$IF_A VL_B=v$IF_B BO_A=o$IF_A BO_B=o$IF_B IF2_A=j${TAG}a IF2_B=j${TAG}b
+TUN_M=t${TAG}m TUN_B=t${TAG}b
 siw=()
 [ "$IWT_LINK_TYPE" != siw ] || siw=(--local-siw --peer-siw)
 OPTS=(--brief --no-neg --no-events "${siw[@]}")
@@ -226,6 +227,32 @@ fragments() {
 	check "a router that fragments: B has reassembled packets" [ "$(snmp "$NS_B" ReasmOKs)" -gt 100 ]
 }
 
+# tunnel_of_router: makes an ipip tunnel between the router and B, to the network 10.79.0.0/24. With
+# nopmtudisc the router may fragment the packets of the tunnel.
+tunnel_of_router() {
+	modprobe -q ipip
+	ip -n "$NS_M" link add "$TUN_M" mtu 4000 type ipip local 10.78.0.254 remote $FAR_B nopmtudisc &&
+		ip -n "$NS_B" link add "$TUN_B" mtu 4000 type ipip local $FAR_B remote 10.78.0.254 nopmtudisc &&
+		ip -n "$NS_M" addr add 10.79.0.1/24 dev "$TUN_M" && ip -n "$NS_B" addr add 10.79.0.2/24 dev "$TUN_B" &&
+		ip -n "$NS_M" link set "$TUN_M" up && ip -n "$NS_B" link set "$TUN_B" up &&
+		ip -n "$NS_A" route add 10.79.0.0/24 via 10.77.0.254 mtu 9000 &&
+		ip -n "$NS_B" route replace 10.77.0.0/24 dev "$TUN_B" advmss 8900
+}
+
+# The router fragments packets, sends each fragment through a tunnel, and fragments the packets of
+# the tunnel, too. So B reassembles packets from fragments that were reassembled before.
+fragments_of_fragments() {
+	local what="a router and a tunnel that fragment" n
+	middle_gone && routed 9000 && both_ends sysctl -qw net.ipv4.ip_no_pmtu_disc=1 && narrow 1500 ||
+		{ not_ok "$what: the network"; return; }
+	lacks "$what" tunnel_of_router && return
+	check "$what: links" links "$IF_A" "$TUN_B"
+	all "$what" 10.79.0.2
+	n=$(snmp "$NS_B" ReasmOKs)
+	check "$what: B has reassembled packets" [ "$n" -gt 100 ]
+	check "$what: B has reassembled packets from packets" [ "$(snmp "$NS_M" FragCreates)" -gt $((n * 2)) ]
+}
+
 # learnt ADDRESS MTU: does A's route to ADDRESS have this MTU, which only the router reports?
 learnt() { ip -n "$NS_A" route get "$1" | grep -q "mtu $2\b"; }
 
@@ -260,6 +287,7 @@ disturbed
 small_windows
 at_once
 fragments
+fragments_of_fragments
 shrinks
 bond
 ktap_finish

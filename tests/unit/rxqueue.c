@@ -6,6 +6,8 @@
 
 #include "sock_cursor.h"
 
+const struct sk_buff *unit_unreadable;
+
 /*
  * Return: @len bytes of the stream, from offset @at on, for a buffer. Bytes before offset @have
  * have wrong values: an earlier buffer contains them.
@@ -60,26 +62,32 @@ static void fill(const struct rxqueue *q, struct sk_buff *skb, u32 at, u32 len,
 	stale(skb);
 }
 
-struct sk_buff *rxqueue_buffer(struct rxqueue *q, u32 from, u32 to)
+/* Return: a buffer with up to @levels levels of frag_lists one inside another. */
+static struct sk_buff *buffer(struct rxqueue *q, u32 from, u32 to, int levels)
 {
-	struct sk_buff *skb = calloc(1, sizeof(*skb)), *sub, **link;
+	struct sk_buff *skb = calloc(1, sizeof(*skb)), **link;
 	u32 own = to - from, n;
 
-	skb->cb.seq = q->seq + from;
-	skb->cb.end_seq = q->seq + to;
-	if (!(q->any(q->ctx) % 4))
+	if (levels && !(q->any(q->ctx) % 4))
 		own = q->any(q->ctx) % (own + 1);
 	fill(q, skb, from, own, q->len);
 	link = &skb->si.frag_list;
 	for (from += own; from < to; from += n) {
 		n = 1 + q->any(q->ctx) % (to - from);
-		sub = calloc(1, sizeof(*sub));
-		fill(q, sub, from, n, q->len);
+		*link = buffer(q, from, from + n, levels - 1);
 		skb->len += n;
 		skb->data_len += n;
-		*link = sub;
-		link = &sub->next;
+		link = &(*link)->next;
 	}
+	return skb;
+}
+
+struct sk_buff *rxqueue_buffer(struct rxqueue *q, u32 from, u32 to)
+{
+	struct sk_buff *skb = buffer(q, from, to, IWT_SKB_LEVELS);
+
+	skb->cb.seq = q->seq + from;
+	skb->cb.end_seq = q->seq + to;
 	return skb;
 }
 
@@ -122,19 +130,25 @@ static void free_frags(struct sk_buff *skb)
 	}
 }
 
+static void free_buffer(struct sk_buff *skb)
+{
+	struct sk_buff *sub;
+
+	while ((sub = skb->si.frag_list)) {
+		skb->si.frag_list = sub->next;
+		free_buffer(sub);
+	}
+	free_frags(skb);
+	free(skb);
+}
+
 void rxqueue_free(struct rxqueue *q)
 {
-	struct sk_buff *skb, *sub;
+	struct sk_buff *skb;
 
 	while ((skb = q->first) != &q->head) {
 		q->first = skb->next;
-		while ((sub = skb->si.frag_list)) {
-			skb->si.frag_list = sub->next;
-			free_frags(sub);
-			free(sub);
-		}
-		free_frags(skb);
-		free(skb);
+		free_buffer(skb);
 	}
 }
 

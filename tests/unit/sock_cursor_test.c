@@ -112,8 +112,31 @@ static void test_between(void)
 	tap_end();
 }
 
+/* A walk over frag_lists one inside another ends at the last level that iwt_sock_can_walk() allows. */
+static void test_levels(void)
+{
+	struct sk_buff skb[IWT_SKB_LEVELS + 2] = {}, last = {};
+	u32 i;
+
+	tap_begin("receive queue: frag_lists one inside another up to the limit");
+	for (i = 0; i < IWT_SKB_LEVELS + 1; i++) {
+		CHECK(iwt_sock_can_walk(skb));
+		skb[i].si.frag_list = &skb[i + 1];
+	}
+	CHECK(!iwt_sock_can_walk(skb));
+	CHECK(iwt_sock_can_walk(skb + 1));
+	skb[1].next = &last;
+	skb[IWT_SKB_LEVELS].si.frag_list = NULL;
+	CHECK(iwt_sock_can_walk(skb));
+	unit_unreadable = &last;
+	CHECK(!iwt_sock_can_walk(skb));
+	unit_unreadable = NULL;
+	tap_end();
+}
+
 void test_sock_cursor(void)
 {
+	test_levels();
 	test_overlap();
 	test_gap();
 	test_aside();

@@ -13,7 +13,6 @@
 #define QUEUES	20000
 
 u32 unit_looks;
-const struct sk_buff *unit_unreadable;
 
 /* A socket, and the position in the stream of the first byte that was not consumed */
 struct world {

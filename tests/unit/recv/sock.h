@@ -63,10 +63,6 @@ enum { TCP_ESTABLISHED = 1, TCP_CLOSE = 7, RCV_SHUTDOWN = 1 };
 /* The number of buffers that the walks over a queue have looked at */
 extern u32 unit_looks;
 
-/* The buffer that the CPU can't read, or NULL */
-extern const struct sk_buff *unit_unreadable;
-#define skb_frags_readable(skb)	((skb) != unit_unreadable)
-
 #define skb_queue_reverse_walk(queue, skb)						\
 	for (skb = (queue)->prev;							\
 	     skb != (const struct sk_buff *)(queue) && ++unit_looks; skb = skb->prev)

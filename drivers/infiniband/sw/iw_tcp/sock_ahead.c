@@ -69,7 +69,7 @@ static u32 reach(const struct sk_buff *skb)
 	int n;
 
 	for (n = 0; n < SKBS_MAX && skb; n++) {
-		if (after(TCP_SKB_CB(skb)->seq, end) || !skb_frags_readable(skb))
+		if (after(TCP_SKB_CB(skb)->seq, end) || !iwt_sock_can_walk(skb))
 			break;
 		if (after(data_end(skb), end))
 			end = data_end(skb);

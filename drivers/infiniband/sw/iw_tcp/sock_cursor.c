@@ -25,17 +25,24 @@ static bool enter_buffer(struct iwt_sock_cursor *cur, const struct sk_buff *skb)
 	return !WARN_ON_ONCE((s32)cur->seen < 0);
 }
 
-/* Advance to the next skb of the frag_list or of the receive queue. Return: false at the end. */
+/*
+ * Advance to the next skb of a frag_list or of the receive queue. An skb comes before the skbs in
+ * its frag_list. Return: false at the end.
+ */
 static bool next_skb(struct iwt_sock_cursor *cur)
 {
 	cur->frag = -1;
-	if (cur->skb == cur->top && skb_has_frag_list(cur->top)) {
-		cur->skb = skb_shinfo(cur->top)->frag_list;
+	if (skb_has_frag_list(cur->skb) && cur->level < IWT_SKB_LEVELS) {
+		cur->up[cur->level++] = cur->skb;
+		cur->skb = skb_shinfo(cur->skb)->frag_list;
 		return true;
 	}
-	if (cur->skb != cur->top && cur->skb->next) {
-		cur->skb = cur->skb->next;
-		return true;
+	while (cur->level) {
+		if (cur->skb->next) {
+			cur->skb = cur->skb->next;
+			return true;
+		}
+		cur->skb = cur->up[--cur->level];
 	}
 	cur->skb = cur->top->next;
 	return cur->skb != cur->end && enter_buffer(cur, cur->skb);
@@ -108,10 +115,39 @@ static bool more(struct iwt_cursor *c)
 	return true;
 }
 
+/* As iwt_sock_can_walk(); @levels is the maximum number of frag_lists one inside another. */
+static bool can_walk(const struct sk_buff *skb, int levels)
+{
+	const struct sk_buff *sub = skb_shinfo(skb)->frag_list;
+
+	if (!skb_frags_readable(skb) || (sub && !levels))
+		return false;
+	for (; sub; sub = sub->next) {
+		if (!can_walk(sub, levels - 1))
+			return false;
+	}
+	return true;
+}
+
+/**
+ * iwt_sock_can_walk() - can a cursor walk over an skb?
+ * @skb: the skb
+ *
+ * The CPU can't read payload that a network card has placed in device memory, and a cursor can't
+ * walk over frag_lists with more than IWT_SKB_LEVELS levels. Any context.
+ *
+ * Return: true if so.
+ */
+bool iwt_sock_can_walk(const struct sk_buff *skb)
+{
+	return can_walk(skb, IWT_SKB_LEVELS);
+}
+
 /**
  * iwt_sock_walk() - set a cursor to the first received byte that was not consumed
  * @cur: the cursor
- * @first: skb with the first byte, or NULL if no skb has unconsumed data
+ * @first: skb with the first byte, or NULL if no skb has unconsumed data; iwt_sock_can_walk() is
+ *	true for @first and the skbs after it
  * @end: value of ->next in the last skb that the cursor reads; for the receive queue, the head
  *	of the queue
  * @seq: sequence number of the first byte
@@ -126,6 +162,7 @@ void iwt_sock_walk(struct iwt_sock_cursor *cur, const struct sk_buff *first,
 	cur->top = first;
 	cur->skb = first;
 	cur->end = end;
+	cur->level = 0;
 	cur->frag = -1;
 	cur->seq = seq;
 	cur->seen = off;

@@ -44,7 +44,7 @@ struct iwt_sock_work {
  * @listener: the socket listens
  * @user: a process created the socket and has a descriptor of it; this object holds a reference
  *	to the file of @sock
- * @blind: data have arrived that the CPU can't read
+ * @blind: data have arrived that can't be read (iwt_sock_can_walk())
  * @shut: this driver has ended the sending direction
  * @asks: iwt_sock_ask_early() has made TCP probe the peer each second
  * @route: route for which @nic was determined; the pointer is only compared, and no reference is
@@ -54,7 +54,7 @@ struct iwt_sock_work {
  * @segs: last value that iwt_sock_cut_at() determined for sk_gso_max_segs, the maximum number of
  *	segments of an skb; 0 until the first batch
  * @dev_segs: value of sk_gso_max_segs that TCP has set for the net device, to be restored
- * @readable: sequence number up to which received data are known to be readable by the CPU
+ * @readable: sequence number up to which received data are known to be readable
  * @aside: received bytes that TCP counts as read, but that the engine has not consumed
  * @aside.mem: memory with these bytes, or NULL
  * @aside.size: size of @aside.mem in bytes

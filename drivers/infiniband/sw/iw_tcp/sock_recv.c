@@ -20,9 +20,9 @@
 static atomic64_t bytes_aside;
 
 /*
- * Can the CPU read all received data? The CPU can't read payload that a network card has placed
- * in device memory. This function checks only the skbs that arrived since the last check, which
- * is sufficient: TCP does not join a readable with an unreadable skb.
+ * Can the driver read all received data? This function checks only the skbs that arrived since the
+ * last check, which is sufficient: TCP does not join a readable with an unreadable skb, and joins
+ * no skbs with frag_lists.
  */
 static bool all_readable(struct iwt_sock *s)
 {
@@ -31,7 +31,7 @@ static bool all_readable(struct iwt_sock *s)
 	skb_queue_reverse_walk(&s->sk->sk_receive_queue, skb) {
 		if (!after(TCP_SKB_CB(skb)->end_seq, s->readable))
 			break;
-		if (!skb_frags_readable(skb)) {
+		if (!iwt_sock_can_walk(skb)) {
 			s->blind = true;
 			return false;
 		}
@@ -48,7 +48,7 @@ static bool all_readable(struct iwt_sock *s)
  * The cursor is valid until iwt_sock_consume() or iwt_sock_set_aside() is called, or the lock is
  * released.
  *
- * Return: number of bytes from the cursor on; 0 if there are no bytes or the CPU can't read them:
+ * Return: number of bytes from the cursor on; 0 if there are no bytes or they can't be read:
  * then the caller must not use @cur.
  */
 u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
@@ -105,7 +105,7 @@ u32 iwt_sock_peek_from(struct iwt_sock *s, u32 skip, struct iwt_sock_cursor *cur
 }
 
 /**
- * iwt_sock_blind() - have data arrived that the CPU can't read?
+ * iwt_sock_blind() - have data arrived that can't be read (iwt_sock_can_walk())?
  * @s: socket, lock held
  *
  * Return: true if such data have arrived: then nothing more can be read from the stream.

@@ -41,4 +41,8 @@ struct sk_buff {
 #define skb_frag_address(f)	((f)->address)
 #define skb_frag_size(f)	((f)->size)
 
+/* The buffer that the CPU can't read, or NULL */
+extern const struct sk_buff *unit_unreadable;
+#define skb_frags_readable(skb)	((skb) != unit_unreadable)
+
 #endif
