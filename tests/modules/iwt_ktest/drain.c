@@ -340,6 +340,38 @@ static int in_error(struct kt_conn *c)
 	       iwt_kt_flushed(&c->c, KT_RECV, 0, 80) ?: drain(&c->c);
 }
 
+/* Posts an unsignaled SEND without a struct ib_cqe; waits while the send queue is full. */
+static int post_ignored(struct kt_end *e)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	unsigned long end = jiffies + KT_PATIENCE;
+	const struct ib_send_wr *bad;
+	int err;
+
+	do {
+		err = ib_post_send(e->qp, &wr, &bad);
+		if (err == -ENOMEM)
+			usleep_range(20, 50);
+	} while (err == -ENOMEM && time_before(jiffies, end));
+	return err;
+}
+
+/*
+ * RDMA core ignores completions without a struct ib_cqe. More such requests fail than the
+ * completion queue has entries: this must not fill the queue, even if nobody polls the queue.
+ */
+static int ignored(struct kt_conn *c)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	int i, err = 0;
+
+	if (kt_bad(c, ib_modify_qp(c->c.qp, &attr, IB_QP_STATE), "modify"))
+		return -EIO;
+	for (i = 0; i < 10 * KT_WRS && !err; i++)
+		err = post_ignored(&c->c);
+	return kt_bad(c, err, "post %d: %d", i, err) ?: drain(&c->c);
+}
+
 static int modify_order(struct kt_conn *c)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -398,6 +430,8 @@ const struct kt_case iwt_kt_drain[] = {
 	{ "drain: after the peer's disconnect", after_close },
 	{ "a change to the error state flushes in order", modify_order },
 	{ "requests posted in the error state are flushed in order", in_error },
+	{ "requests whose completions the core ignores do not fill the queue", ignored,
+	  .modes = BIT(KT_DIRECT) | BIT(KT_SOFTIRQ) | BIT(KT_WORKQUEUE) | BIT(KT_UNBOUND) },
 	{ "destruction in the middle of traffic", destroy_busy },
 	{}
 };

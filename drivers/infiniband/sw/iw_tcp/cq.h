@@ -117,6 +117,15 @@ static inline bool iwt_cq_untaken(const struct iwt_cq *cq)
 	return context_unsafe(READ_ONCE(cq->prod)) != READ_ONCE(cq->ring.ctl->cons);
 }
 
+/*
+ * Does RDMA core poll the queue for a kernel consumer (ib_alloc_cq())? Then the work requests of
+ * its queue pairs point to a struct ib_cqe, and core ignores completions of other requests.
+ */
+static inline bool iwt_cq_core_polls(const struct iwt_cq *cq)
+{
+	return cq->ibcq.wc;
+}
+
 /* Does the arm word of the ring request an event? Any context; may be outdated. */
 static inline bool iwt_cq_armed(const struct iwt_cq *cq)
 {

@@ -258,6 +258,16 @@ static u8 iwt_wc_of(u8 wr_opcode)
 	return wr_opcode < ARRAY_SIZE(map) ? map[wr_opcode] : IWT_WC_SEND;
 }
 
+/*
+ * May the completion of an unsignaled request that has failed be left out? Kernel consumers whose
+ * completion queues RDMA core polls have many such requests, for which core does nothing
+ * (rdma_rw_ctx_post()), and make their queues large enough only for the other requests.
+ */
+static bool is_ignored(const struct iwt_sq *sq, const struct iwt_sq_entry *e)
+{
+	return !e->wr_id && !(e->flags & IWT_WR_SIGNALED) && iwt_cq_core_polls(sq->cq);
+}
+
 static void complete_entry(struct iwt_sq *sq, const struct iwt_sq_entry *e,
 			   struct ib_qp *qp)
 {
@@ -276,7 +286,7 @@ static void complete_entry(struct iwt_sq *sq, const struct iwt_sq_entry *e,
 		cqe.flags = IWT_WC_SOLICITED;
 		iwt_cause_wr(qp, e->wr_id, e->opcode, e->status);
 	}
-	if (!iwt_cq_push(sq->cq, &cqe, qp))
+	if (!is_ignored(sq, e) && !iwt_cq_push(sq->cq, &cqe, qp))
 		sq->lost = true;
 }
 
