@@ -7,6 +7,7 @@ import fpdu
 from outcome import check, equal
 from rows import row
 from rows_ddp_end import over
+from rows_sec_count import details
 from ulp import ERR, FLUSH, LAST_WQE, QP_REQ_ERR, SRQ_LIMIT, SUCCESS
 
 LEN = 256
@@ -114,6 +115,25 @@ def shared_last(t):
         two.peer.put_send(b"%d" % n)
     equal(completions(two, 2), [(n, SUCCESS, two.qpn) for n in (1, 2)], "the receives that no stream had taken")
     q.no_event()
+
+
+@row("SEC-17")
+def shared_silent(t):
+    """After an error of a stream, the event comes although the peer does not end the connection"""
+    t.only("iw_tcp")
+    state = None
+    for _ in range(3):
+        one = Shared(t, 3).conns[0]
+        bad = fpdu.untagged(fpdu.SEND, 0, 3, b"wrong")
+        one.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"half", last=False), bad)
+        got = sorted(int(one.ulp.cmd("async", ms=30000)["event"]) for _ in range(2))
+        # the device waits for the peer's FIN, but only for some seconds
+        state = details(t, "qp", lqpn=one.qpn)["drv_rdmap_state"]
+        equal(got, [QP_REQ_ERR, LAST_WQE], "events")
+        equal(completions(one, 1), [(0, FLUSH, one.qpn)], "the receive that the stream had taken")
+        if state == "TERMINATE":
+            break
+    equal(state, "TERMINATE", "state after the event")
 
 
 @row("SEC-17")

@@ -210,10 +210,16 @@ static void set_state(struct iwt_qp *qp, enum iwt_qp_state state)
 		   state == IWT_QP_DRAIN);
 }
 
+/* Does a queue pair in this state take no receive any more, and are all its receives flushed? */
+static bool is_over(enum iwt_qp_state state)
+{
+	return state == IWT_QP_ERROR || state == IWT_QP_TERMINATE;
+}
+
 /*
  * The consumer can't know which receives a queue pair has taken from a shared receive queue. When
- * the queue pair has entered the state ERROR, all these receives are completed: report this to
- * the consumer. If the consumer is destroying the queue pair, no report is needed.
+ * the queue pair has entered the state ERROR or TERMINATE, all these receives are completed: report
+ * this to the consumer. If the consumer is destroying the queue pair, no report is needed.
  *
  * A process can cause this event again and again without a connection, by changes between the
  * states. So a queue pair without a connection reports nothing while the process has not read an
@@ -223,8 +229,7 @@ static void set_state(struct iwt_qp *qp, enum iwt_qp_state state)
 static void look_last_recv(struct iwt_qp *qp, enum iwt_qp_state was)
 	__must_hold(&qp->stream.lock)
 {
-	if (!qp->stream.rq.srq || qp->destroyed || was == IWT_QP_ERROR ||
-	    qp->state != IWT_QP_ERROR)
+	if (!qp->stream.rq.srq || qp->destroyed || is_over(was) || !is_over(qp->state))
 		return;
 	if (was != IWT_QP_IDLE || !iwt_async_unread(&qp->async))
 		iwt_async_raise(&qp->async, IB_EVENT_QP_LAST_WQE_REACHED);
