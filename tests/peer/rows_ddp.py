@@ -363,6 +363,12 @@ def too_long(t):
     conn.peer.expect_term(1, 2, 5, of=alike[2])
     equal([c.status for c in conn.poll(8)], [LOC_LEN_ERR] + [FLUSH] * 7, "completions")
     equal(conn.received(0, 512), b"g" * 200 + bytes(312), "buffers")
+    # a Read Request that is too long is no error of the Send before it
+    conn = t.passive(ulp=ulp)
+    bad = fpdu.untagged(fpdu.READ_REQ, 1, 1, bytes(60))
+    conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"f" * 8, 0, False), bad)
+    conn.peer.expect_term(1, 2, 5, of=bad)
+    equal([c.status for c in conn.poll(8)], [FLUSH] * 8, "completions")
 
 
 def deregistered(conn, size):

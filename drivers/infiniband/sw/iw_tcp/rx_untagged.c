@@ -406,7 +406,7 @@ u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f,
 	if (is_rtr(&st->rx, f))
 		return rx_rtr(&st->rx, f);
 	err = check_untagged(st, f);
-	if (err == IWT_ERR_UNT_LONG)
+	if (err == IWT_ERR_UNT_LONG && d->qn == IWT_QN_SEND)
 		iwt_rx_fail_recv(st, IB_WC_LOC_LEN_ERR);
 	if (err)
 		return err;
