@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Cases of direct.py with messages that wait for a receive, and with Reads that confirm messages."""
 import socket
+import struct
 import threading
 import time
 
@@ -122,6 +123,43 @@ def ends_waiting(b):
         b.untouched(pair.wait())
 
 
+def refused_behind(b):
+    """A Send waits, and no receive is posted; the peer refuses a Write of the device, or ends: the Write fails"""
+    refusal = fpdu.terminate(1, 1, 0, struct.pack(">H", 14 + MSG) + fpdu.tagged(fpdu.WRITE, 5, 100)[:14], 0xC0)
+    for late in False, True:
+        for end, status in (("refusal", ulp.REM_ACCESS_ERR), ("terminate", ulp.REM_OP_ERR), ("fin", RETRY_EXC),
+                            ("answer", ulp.SUCCESS)):
+            pair = b.pair().wait()
+            peer = b.accepted(pair)
+            pair.recv()
+            peer.put_send(b"first" * 10)
+            pair.ended([(0, ulp.SUCCESS)])
+            if not late:
+                peer.put_send(b"wait" * 16)
+            pair.post("write", 1, stag=5, raddr=100)
+            equal(peer.segment().opcode, fpdu.WRITE, "a Write of the device")
+            sink, sink_offset = peer.segment().read_request()[:2]
+            ulpdus = [fpdu.untagged(fpdu.SEND, 0, peer.next(0), b"wait" * 16) for _ in range(1 + late)]
+            if end == "answer":
+                ulpdus.append(fpdu.tagged(fpdu.READ_RESP, sink, sink_offset))
+            if end in ("answer", "terminate"):
+                ulpdus.append(fpdu.terminate(0, 0, 0))
+            elif end == "refusal":
+                ulpdus.append(refusal)
+            peer.put(*ulpdus)
+            if end != "terminate":
+                peer.sock.shutdown(socket.SHUT_WR)
+            pair.ended([(1, status)])
+            if end != "answer":
+                pair.ends()
+                pair.reset()
+                b.untouched(pair.wait())
+                continue
+            # every request was answered, so the Sends that wait may still take receives
+            pair.recv(2)
+            pair.ended([(1, ulp.SUCCESS), (2, ulp.SUCCESS)])
+
+
 def full_window(b):
     """A Send waits for a receive, and the peer sends more until TCP's window is closed"""
     pair = b.pair().wait()
@@ -238,5 +276,5 @@ def wrong_confirm(b):
             check(done.wr == 1 and done.status != ulp.SUCCESS, "%s: completion:" % what, done)
 
 
-WAITING = (waits, shared, limit, ends_waiting, full_window, waiting_reset, confirming,
+WAITING = (waits, shared, limit, ends_waiting, refused_behind, full_window, waiting_reset, confirming,
            wrong_confirm)

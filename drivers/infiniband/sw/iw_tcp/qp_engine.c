@@ -79,6 +79,23 @@ static void take_fin(struct iwt_qp *qp)
 }
 
 /*
+ * A message of the peer of a direct connection waits for a receive, and the peer's FIN has arrived
+ * behind this message. If the peer has not answered a request of this end, the request fails now:
+ * the consumer may post the receive only after the completion of this request.
+ */
+static void look_unanswered(struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
+{
+	struct iwt_stream *st = &qp->stream;
+
+	if (likely(!st->rx.wait_recv) || st->rx.eof || !iwt_sock_at_eof(st->sock) ||
+	    !iwt_rx_unanswered(st))
+		return;
+	st->rx.eof = true;
+	lose(qp);
+}
+
+/*
  * In the states HALF and DRAIN, the stream ends when the remaining work is done. The stream also
  * ends if a request waits for a Response but the peer has sent FIN: the Response can't arrive any
  * more.
@@ -268,8 +285,10 @@ static void qp_run_locked(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 	if (receive)
 		run_rx(qp);
 	iwt_qp_check_overrun(qp);
-	if (send(qp, s))
+	if (send(qp, s)) {
 		look_drained(qp);
+		look_unanswered(qp);
+	}
 	qp->running = false;
 	count_segments(qp, s);
 	/*

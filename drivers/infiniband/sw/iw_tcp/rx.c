@@ -309,6 +309,18 @@ static u32 rx_take_step(struct iwt_stream *st)
 	return need;
 }
 
+/* Execute steps, up to the budget of a run. Return: as rx_take_step(). */
+static u32 rx_take_steps(struct iwt_stream *st)
+	__must_hold(&st->lock)
+{
+	u32 need = 0;
+	int i;
+
+	for (i = 0; i < RX_STEPS && !need; i++)
+		need = rx_take_step(st);
+	return need;
+}
+
 /**
  * iwt_rx_run() - receive the bytes that have arrived
  * @st: stream; the socket lock and the stream lock are held
@@ -330,21 +342,22 @@ enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
 {
 	struct iwt_rx *rx = &st->rx;
 	bool was_discarding = rx->discard;
-	u32 need = 0;
-	int i;
+	u32 need;
 
 	lockdep_assert_held(&st->lock);
 	if (!rx->discard && (iwt_fault_waits(&rx->hold.fault) ||
 			     (unlikely(rx->wait_recv) && iwt_rx_must_wait(st))))
 		return IWT_RX_OK;
-	for (i = 0; i < RX_STEPS && !need; i++)
-		need = rx_take_step(st);
+	need = rx_take_steps(st);
+	if (unlikely(rx->wait_recv) && !rx->discard && st->readq.out_n) {
+		iwt_rx_look_ahead(st);
+		if (rx->discard)
+			need = rx_take_steps(st);
+	}
 	rx->budget_used = !need;
 	iwt_sock_await(st->sock, need ?: 1);
 	if (rx->budget_used)
 		iwt_stream_count(st, IWT_C_RX_BUDGET);
-	if (unlikely(rx->wait_recv) && st->readq.out_n)
-		iwt_rx_look_ahead(st);
 	if (was_discarding || !rx->discard)
 		return IWT_RX_OK;
 	return rx->err ? IWT_RX_ERROR : IWT_RX_TERMINATED;

@@ -10,7 +10,7 @@
  *	rx_term.c	Terminates
  *	rx_wait.c	waiting for a receive, on a direct connection
  *	rx_place.c	placing FPDUs that have arrived behind a gap
- *	rx_ahead.c	confirmations behind a message that waits for a receive
+ *	rx_ahead.c	confirmations, or a Terminate, behind a message that waits for a receive
  */
 #ifndef IWT_RX_H
 #define IWT_RX_H
@@ -32,6 +32,10 @@ enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
 void iwt_rx_wait_setup(struct iwt_recv_wait *w);
 void iwt_rx_wait_quiesce(struct iwt_recv_wait *w);
 void iwt_rx_end_wait(struct iwt_stream *st)
+	__must_hold(&st->lock);
+
+/* rx_ahead.c: needs the socket lock, too */
+bool iwt_rx_unanswered(const struct iwt_stream *st)
 	__must_hold(&st->lock);
 
 /* rx_place.c: needs the socket lock, too */

@@ -8,6 +8,9 @@
  * So the engine looks for Responses behind the message that waits, and notes which requests these
  * Responses confirm. The engine does everything else, such as placing the data of a Response,
  * only when it receives the messages.
+ *
+ * If the peer refuses such a request, a Terminate is behind the message that waits, and no
+ * Response. The engine receives this Terminate at once, and discards the message that waits.
  */
 #include "rx_priv.h"
 
@@ -54,6 +57,40 @@ static void take_confirmation(struct iwt_stream *st, const struct iwt_fpdu *f)
 	rx->answered++;
 }
 
+/**
+ * iwt_rx_unanswered() - has a request of this end no answer among the bytes that have arrived?
+ * @st: stream of a direct connection; the socket lock and the lock of the stream are held
+ *
+ * The engine must have looked at all these bytes. Any context.
+ *
+ * Return: true if so; false also if the peer has answered the oldest of several such requests.
+ */
+bool iwt_rx_unanswered(const struct iwt_stream *st)
+{
+	lockdep_assert_held(&st->lock);
+	return st->readq.out_n && !st->rx.ahead_n && !st->rx.ahead_more &&
+	       !iwt_sq_idle(&st->sq);
+}
+
+/*
+ * Receive the FPDU if it is a Terminate, and if the peer has not answered a request. Return: false
+ * if this FPDU must be received after the message that waits.
+ */
+static bool take_terminate(struct iwt_stream *st, const struct iwt_fpdu *f)
+	__must_hold(&st->lock)
+{
+	const struct iwt_ddp *d = &f->ddp;
+
+	if (d->tagged || d->opcode != IWT_OP_TERM || !iwt_rx_unanswered(st))
+		return false;
+	if (iwt_ddp_check_untagged(d, f->ulpdu_len - IWT_DDP_UNTAGGED_LEN,
+				   &st->rx.q[IWT_QN_TERM], true, iwt_rdmap_room(d, 0)) ||
+	    iwt_rdmap_check(d, f->ulpdu_len))
+		return false;
+	iwt_rx_term(st, f);
+	return true;
+}
+
 /*
  * Look at the FPDUs from the cursor on. @avail: number of bytes that have arrived, counted from
  * the beginning of the message that waits. Return: true if the budget of a run is used up.
@@ -78,6 +115,8 @@ static bool look_at_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32
 			return false;
 		if (ends_response(&f.ddp))
 			take_confirmation(st, &f);
+		else if (take_terminate(st, &f))
+			return false;
 		iwt_cursor_skip(&at->c, f.size);
 		rx->ahead += f.size;
 		spent += f.size + AHEAD_COST;
@@ -91,7 +130,8 @@ static bool look_at_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32
  *
  * The engine looks at each FPDU once, even if several messages wait one after the other. This
  * function completes the confirmed requests. If the budget is used up, this function queues
- * another run.
+ * another run. If this function receives a Terminate, it sets st->rx.discard, and the caller has
+ * to discard all bytes that have arrived.
  */
 void iwt_rx_look_ahead(struct iwt_stream *st)
 {
@@ -100,10 +140,12 @@ void iwt_rx_look_ahead(struct iwt_stream *st)
 	u32 avail;
 
 	lockdep_assert_held(&st->lock);
+	rx->ahead_more = false;
 	avail = iwt_sock_peek_from(st->sock, rx->ahead, &at);
 	if (!avail)
 		return;
-	if (look_at_fpdus(st, &at, rx->ahead + avail))
+	rx->ahead_more = look_at_fpdus(st, &at, rx->ahead + avail);
+	if (rx->ahead_more)
 		iwt_sock_run_bh(st->sock);
 	iwt_stream_retire(st);
 }

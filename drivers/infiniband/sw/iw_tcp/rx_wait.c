@@ -146,7 +146,8 @@ static bool has_recv(const struct iwt_stream *st)
  * iwt_rx_must_wait() - does the first message in TCP's queue still have to wait for a receive?
  * @st: stream that waits for a receive; the socket lock and the lock of the stream are held
  *
- * Return: true if so; false if a receive is posted, or if the time limit of the wait is over.
+ * Return: true if so; false if a receive is posted, if the time limit of the wait is over, or if a
+ * Terminate has arrived (iwt_rx_look_ahead()).
  */
 bool iwt_rx_must_wait(struct iwt_stream *st)
 {
@@ -158,7 +159,7 @@ bool iwt_rx_must_wait(struct iwt_stream *st)
 	rx->wait_over = rx->rnr_ms != U32_MAX && ktime_get_ns() >= rx->wait_until;
 	if (!rx->wait_over && st->readq.out_n)
 		iwt_rx_look_ahead(st);
-	return !rx->wait_over;
+	return !rx->wait_over && !rx->discard;
 }
 
 /**

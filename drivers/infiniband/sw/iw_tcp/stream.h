@@ -198,6 +198,7 @@ struct iwt_rx_bad {
  *	U32_MAX
  * @ahead: number of bytes after @pos at which iwt_rx_look_ahead() has looked; U32_MAX after a bad
  *	FPDU
+ * @ahead_more: iwt_rx_look_ahead() has not yet looked at all bytes that had arrived
  * @ahead_n: number of Responses in these bytes to requests that have not finished
  * @answered: number of Responses that are still to be received, although their requests have
  *	already finished
@@ -233,6 +234,7 @@ struct iwt_rx {
 	bool rtr_write;
 	bool recv_open;
 	bool after_write;
+	bool ahead_more;
 	u32 write_len;
 	u32 ahead;
 	u16 ahead_n;
