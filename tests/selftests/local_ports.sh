@@ -19,7 +19,10 @@ sockets() { in_net "$NS_A" ss -Htan state "$1" "src [$A] and $2" | wc -l; }
 # used PORT TO: does A have a connection from PORT to the port TO, even one in the state TIME-WAIT?
 used() { [ "$(sockets all "sport = :$1 and dport = :$2")" = 1 ]; }
 # from PORT TO [OPTION...]: connects from PORT to port TO of the server, and checks the local port
-from() { client -f "$A" -b "$1" "${@:3}" "$B" "$2" && busywait 5 used "$1" "$2"; }
+from() {
+	client -f "$A" -b "$1" "${@:3}" "$B" "$2" || return
+	busywait "$IWT_TIME" used "$1" "$2" || { in_net "$NS_A" ss -tane "src [$A] and sport = :$1"; return 1; }
+}
 # outside PORT: is PORT outside of the range from which TCP chooses ports?
 outside() { [ "$1" -ge $OWN ]; }
 

@@ -131,7 +131,7 @@ check "a link" in_a iw_tcp-link up "$IF_A"
 check "the link is active" busywait 20 active "$NS_A" "$LINK"
 fine "root" "$NS_A" :
 check "root: the module's file" says '^ok  module    version [0-9.]* is loaded, /.*iw_tcp.ko'
-check "root: the kernel" says "^ok  kernel    $(uname -r), the tests have 6.1, .*[^,]\$"
+check "root: the kernel" says "^ok  kernel    $(uname -r | sed 's/[.+]/\\&/g'), the tests have 6.1, .*[^,]\$"
 check "root: libibverbs opens the link" says "^ok  provider  libibverbs opens $LINK, ABI version [0-9]+$"
 check "root: the link" says "^ok  link      $LINK on $IF_A: ACTIVE, MTU 1500, .*tso on"
 check "root: its settings" says "^ok  settings  $LINK: .*crc=on .*keepidle=60"

@@ -24,6 +24,8 @@ check "the module loads" modprobe "$MODULE"
 insmod_alone() {
 	local files=() file i
 	mapfile -t files < <(modprobe --show-depends "$MODULE" | sed -n 's/^insmod \([^ ]*\).*/\1/p')
+	# an earlier test may have loaded another driver, which uses ib_uverbs
+	modprobe -qr siw
 	modprobe -r "$MODULE" && modprobe -r rdma_ucm ib_uverbs
 	! grep '^ib_uverbs ' /proc/modules || return
 	for ((i = 0; i < ${#files[@]}; i++)); do
