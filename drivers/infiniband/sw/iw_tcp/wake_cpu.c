@@ -6,6 +6,7 @@
 #include "wake.h"
 
 #include <linux/cpumask.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/isolation.h>
 #include <linux/smp.h>
 #include <linux/topology.h>
@@ -23,14 +24,19 @@ static struct workqueue_struct *idle_wq;
  */
 u32 iwt_idle_cpu_next(u32 cpu, u32 near)
 {
-	u32 i;
+	u32 i, found = nr_cpu_ids;
 
+	/* a change of the isolated processors may replace and free the mask */
+	rcu_read_lock();
 	for_each_cpu_wrap(i, housekeeping_cpumask(HK_TYPE_DOMAIN), cpu + 1) {
 		if (i != near && cpu_online(i) &&
-		    cpu_to_node(i) == cpu_to_node(near))
-			return i;
+		    cpu_to_node(i) == cpu_to_node(near)) {
+			found = i;
+			break;
+		}
 	}
-	return nr_cpu_ids;
+	rcu_read_unlock();
+	return found;
 }
 
 /**
