@@ -173,5 +173,6 @@ bool rxqueue_walk(const struct rxqueue *q, u32 step)
 		}
 		at += len;
 	}
-	return !iwt_cursor_piece(&cur.c, 1, &len);
+	/* a caller may ask again at the end */
+	return !iwt_cursor_piece(&cur.c, 1, &len) && !cur.skb && !iwt_cursor_piece(&cur.c, 1, &len);
 }

@@ -99,8 +99,6 @@ static bool more(struct iwt_cursor *c)
 	const struct sk_buff *skb;
 
 	while (!cur->more(c)) {
-		/* at the end of an skb, cur->at.skb is not valid any more */
-		cur->at.skb = NULL;
 		if (!cur->at.top)
 			return false;
 		skb = skb_rb_next(cur->at.top);

@@ -45,7 +45,11 @@ static bool next_skb(struct iwt_sock_cursor *cur)
 		cur->skb = cur->up[--cur->level];
 	}
 	cur->skb = cur->top->next;
-	return cur->skb != cur->end && enter_buffer(cur, cur->skb);
+	if (cur->skb != cur->end && enter_buffer(cur, cur->skb))
+		return true;
+	/* @end may be the head of the queue, which is no skb: do not look at it in a later call */
+	cur->skb = NULL;
+	return false;
 }
 
 static void set_piece(struct iwt_sock_cursor *cur, const void *p, u32 len)

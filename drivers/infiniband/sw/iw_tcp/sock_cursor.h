@@ -18,7 +18,7 @@ struct sk_buff;
  * struct iwt_sock_cursor - position in the received data that were not consumed yet
  * @c: the current piece; must be the first member (proto/cursor.h)
  * @top: current skb of the receive queue
- * @skb: skb with the current piece: @top, or an skb in a frag_list below @top
+ * @skb: skb with the current piece: @top, or an skb in a frag_list below @top; NULL at the end
  * @up: the skbs from @top down to @skb, without @skb; the frag_list of each contains the next
  * @level: number of these skbs
  * @end: value of ->next in the last skb that the cursor reads; see iwt_sock_walk()
