@@ -5,7 +5,11 @@
 . "$(dirname "$0")/../lib/begin.sh"
 
 # The honest processes are the two ends of rping, which exchange data without end
-others() { alive "$CLI" && alive "$SRV"; }
+others() {
+	alive "$CLI" && alive "$SRV" && return
+	tail -n 5 "$TMP"/traffic-*
+	return 1
+}
 still_moving() { MOVING_FROM='' busywait "$IWT_TIME" moving "$NS_A" "$IF_A" 100000; }
 
 begin iwt_hostile rping rdma
