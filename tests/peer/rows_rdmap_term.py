@@ -82,6 +82,11 @@ def term_tagged(t):
     ends(t, (1, 1, 2), lambda c: fpdu.tagged(fpdu.WRITE, *other_region(c), b"evil"), ulp)
     ends(t, (1, 1, 3), lambda c: fpdu.tagged(fpdu.WRITE, c.stag, (1 << 64) - 3, b"evil"), ulp)
     ends(t, (1, 1, 4), lambda c: write(c, dv=2), ulp)
+    # the first FPDU allows the responder to send, if its CRC is right
+    ends(t, (1, 1, 0), lambda c: write(c, stag=0x100), ulp, first=False)
+    conn = t.passive(ulp=ulp, first=False)
+    conn.peer.put(write(conn), crc_xor=1)
+    conn.peer.expect_fin()
 
 
 @row("RDMAP-13", "RDMAP-14", "RDMAP-15", "RDMAP-20", "RDMAP-52", "RDMAP-77", "RDMAP-79", "RDMAP-80", "RDMAP-82")
@@ -95,6 +100,8 @@ def term_untagged(t):
     ends(t, (1, 2, 3), lambda c: send(msn=2), ulp)
     ends(t, (1, 2, 4), lambda c: send(offset=4), ulp)
     ends(t, (1, 2, 6), lambda c: send(dv=0), ulp)
+    ends(t, (1, 2, 2), lambda c: send(), ulp, recvs=0, first=False)
+    ends(t, (1, 2, 6), lambda c: send(dv=0), ulp, first=False)
 
 
 @row("RDMAP-44")

@@ -89,7 +89,7 @@ static enum ib_event_type event_of(u32 err)
 }
 
 /*
- * Queue a Terminate for transmission. A responder must not send before the first FPDU of the
+ * Queue a Terminate for transmission. A responder must not send before a valid FPDU of the
  * initiator has arrived: until then, request the FIN without a Terminate.
  */
 static void send_term(struct iwt_qp *qp, u32 err)
