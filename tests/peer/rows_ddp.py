@@ -179,12 +179,17 @@ def versions(t):
 
 @row("DDP-38")
 def nothing_is_not_checked(t):
-    """The STag and the tagged offset of a zero-length Write are not checked"""
+    """The STag and the tagged offset of a Write or a Read Response of no octets are not checked"""
     conn = t.passive(first=False)
     for stag, offset in ((0xDEADBEEF, 1 << 63), (0, 0), (conn.stag ^ 1, conn.addr), (conn.stag, conn.addr - 1),
                          (conn.stag, conn.addr + 65537), (conn.stag, (1 << 64) - 1)):
         conn.peer.put_write(stag, offset)
         conn.alive()
+    for stag, offset in ((0, 0), (0xDEADBEEF, 1 << 63)):
+        conn.post("read", wr=1, sge="%d:1000:0" % conn.mr, stag=0x500, raddr=0)
+        equal(conn.peer.segment().read_request()[2], 0, "octets of the Read")
+        conn.peer.put(fpdu.tagged(fpdu.READ_RESP, stag, offset))
+        equal(conn.poll()[0][:2], (1, SUCCESS), "completion")
 
 
 @row("DDP-67", "DDP-68", "DDP-70", "DDP-71", "DDP-72", "DDP-73")

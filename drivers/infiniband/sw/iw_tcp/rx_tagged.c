@@ -166,18 +166,23 @@ u32 iwt_rx_finish_read(struct iwt_stream *st, struct iwt_read_out *out)
 	return err ? IWT_ERR_LOCAL : IWT_OK;
 }
 
-/* Receive a Read Response: exactly the bytes that the oldest Read requested, in order. */
+/*
+ * Receive a Read Response: exactly the bytes that the oldest Read requested, in order. The STag and
+ * the offset of a Response without bytes are not valid and must not be checked (RFC 5041 5.2),
+ * except those of a confirmation, which only this driver sends.
+ */
 static u32 rx_response(struct iwt_stream *st, struct iwt_read_out *out,
 		       struct iwt_fpdu *f, struct iwt_cursor *at)
 	__must_hold(&st->lock)
 {
 	const struct iwt_ddp *d = &f->ddp;
+	bool valid = out->sink.length || f->payload_len || out->confirm;
 	u32 left, err;
 
-	if (d->stag != out->sink.lkey)
+	if (valid && d->stag != out->sink.lkey)
 		return IWT_ERR_TAG_STAG;
 	left = out->sink.length - out->got;
-	if (d->to != out->sink.addr + out->got || f->payload_len > left)
+	if ((valid && d->to != out->sink.addr + out->got) || f->payload_len > left)
 		return IWT_ERR_TAG_BOUNDS;
 	err = check_rdmap(f);
 	if (err)
