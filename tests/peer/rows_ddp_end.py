@@ -5,10 +5,13 @@ import time
 import fpdu
 import mpa
 from outcome import Skip, check, equal
-from rows import row
+from rows import row, stated
 from rows_ddp import event
 from rows_rdmap_term import BIG, big, wide
 from ulp import ERR, FLUSH, QP_ACCESS_ERR, QP_FATAL, RTS, SQ_DRAINED, SQD, SUCCESS, WC_RECV, WC_SEND
+
+stated("deviation", "a stream that still has something to send or to receive goes on; an idle stream ends, and"
+       " requests that the ULP posts afterwards are flushed", "DDP-51")
 
 
 def over(conn, status=None):

@@ -2,9 +2,12 @@
 """RFC 7306: Immediate Data."""
 import fpdu
 from outcome import check, equal
-from rows import row
+from rows import row, stated
 from rows_ddp import refused
 from ulp import FLUSH, SUCCESS, WC_RECV, WC_RECV_IMM, WC_SEND, WC_WRITE, WITH_IMM
+
+stated("deviation", "verbs give the ULP four octets of immediate data: the device sends zeros as the other four, and"
+       " ignores them in messages of the peer", "EXT-10")
 
 
 @row("EXT-4", "EXT-5", "EXT-3", "EXT-10")

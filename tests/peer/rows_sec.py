@@ -9,9 +9,13 @@ import time
 import fpdu
 import patience
 from outcome import check, equal
-from rows import row
+from rows import row, stated
 from rows_ddp import refused
 from ulp import SUCCESS
+
+stated("deviation", "no peer can invalidate a region of a process, or a window that is bound to another stream; but a"
+       " region of a fast registration is valid on all streams of its protection domain, and consumers in the kernel"
+       " need that a peer may invalidate it", "SEC-25")
 
 
 def region(conn, off, size, **how):
