@@ -218,8 +218,8 @@ static bool is_over(enum iwt_qp_state state)
 
 /*
  * The consumer can't know which receives a queue pair has taken from a shared receive queue. When
- * the queue pair has entered the state ERROR or TERMINATE, all these receives are completed: report
- * this to the consumer. If the consumer is destroying the queue pair, no report is needed.
+ * the queue pair has entered the state ERROR or TERMINATE, all these receives are completed:
+ * report this to the consumer. If the consumer is destroying the queue pair, no report is needed.
  *
  * A process can cause this event again and again without a connection, by changes between the
  * states. So a queue pair without a connection reports nothing while the process has not read an

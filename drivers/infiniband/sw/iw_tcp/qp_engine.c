@@ -79,9 +79,9 @@ static void take_fin(struct iwt_qp *qp)
 }
 
 /*
- * A message of the peer of a direct connection waits for a receive, and the peer's FIN has arrived
- * behind this message. If the peer has not answered a request of this end, the request fails now:
- * the consumer may post the receive only after the completion of this request.
+ * A message of the peer of a direct connection waits for a receive, and the peer's FIN has
+ * arrived behind this message. If the peer has not answered a request of this end, the request
+ * fails now: the consumer may post the receive only after the completion of this request.
  */
 static void look_unanswered(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)

@@ -113,7 +113,7 @@ static void note_error(struct iwt_stream *st, const struct iwt_fpdu *f, u32 err)
 	rx->bad.hdr_len = f->hdr_len;
 	memcpy(rx->bad.hdr, f->hdr, sizeof(rx->bad.hdr));
 	rx->discard = true;
-	/* an FPDU that MPA has accepted allows the responder to send (RFC 5044 7.1.2): the Terminate */
+	/* if MPA has accepted the FPDU, the responder may send (RFC 5044 7.1.2): a Terminate */
 	if (IWT_ERR_LAYER(err) != 2)
 		st->tx.wait_first_fpdu = false;
 	trace_iwt_rx_error(st->ibqp, f, err);

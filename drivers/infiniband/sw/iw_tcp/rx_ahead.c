@@ -73,8 +73,8 @@ bool iwt_rx_unanswered(const struct iwt_stream *st)
 }
 
 /*
- * Receive the FPDU if it is a Terminate, and if the peer has not answered a request. Return: false
- * if this FPDU must be received after the message that waits.
+ * Receive the FPDU if it is a Terminate, and if the peer has not answered a request. Return:
+ * false if this FPDU must be received after the message that waits.
  */
 static bool take_terminate(struct iwt_stream *st, const struct iwt_fpdu *f)
 	__must_hold(&st->lock)

@@ -167,9 +167,9 @@ u32 iwt_rx_finish_read(struct iwt_stream *st, struct iwt_read_out *out)
 }
 
 /*
- * Receive a Read Response: exactly the bytes that the oldest Read requested, in order. The STag and
- * the offset of a Response without bytes are not valid and must not be checked (RFC 5041 5.2),
- * except those of a confirmation, which only this driver sends.
+ * Receive a Read Response: exactly the bytes that the oldest Read requested, in order. The STag
+ * and the offset of a Response without bytes are not valid and must not be checked (RFC 5041
+ * 5.2), except those of a confirmation, which only this driver sends.
  */
 static u32 rx_response(struct iwt_stream *st, struct iwt_read_out *out,
 		       struct iwt_fpdu *f, struct iwt_cursor *at)

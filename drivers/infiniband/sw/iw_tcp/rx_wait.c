@@ -146,8 +146,8 @@ static bool has_recv(const struct iwt_stream *st)
  * iwt_rx_must_wait() - does the first message in TCP's queue still have to wait for a receive?
  * @st: stream that waits for a receive; the socket lock and the lock of the stream are held
  *
- * Return: true if so; false if a receive is posted, if the time limit of the wait is over, or if a
- * Terminate has arrived (iwt_rx_look_ahead()).
+ * Return: true if so; false if a receive is posted, if the time limit of the wait is over, or if
+ * a Terminate has arrived (iwt_rx_look_ahead()).
  */
 bool iwt_rx_must_wait(struct iwt_stream *st)
 {

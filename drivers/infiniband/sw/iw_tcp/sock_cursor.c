@@ -47,7 +47,7 @@ static bool next_skb(struct iwt_sock_cursor *cur)
 	cur->skb = cur->top->next;
 	if (cur->skb != cur->end && enter_buffer(cur, cur->skb))
 		return true;
-	/* @end may be the head of the queue, which is no skb: do not look at it in a later call */
+	/* @end may be the head of the queue, which is no skb: no later call may look at @end */
 	cur->skb = NULL;
 	return false;
 }

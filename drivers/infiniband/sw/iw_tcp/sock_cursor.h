@@ -6,9 +6,9 @@
 #include "proto/cursor.h"
 
 /*
- * Maximum number of frag_lists one inside another. A frag_list may contain an skb with a frag_list:
- * IP has reassembled a packet in a tunnel from fragments, and the packet was a fragment of another
- * packet.
+ * Maximum number of frag_lists one inside another. A frag_list may contain an skb with a
+ * frag_list: IP has reassembled a packet in a tunnel from fragments, and the packet was a
+ * fragment of another packet.
  */
 #define IWT_SKB_LEVELS	3
 

@@ -20,9 +20,9 @@
 static atomic64_t bytes_aside;
 
 /*
- * Can the driver read all received data? This function checks only the skbs that arrived since the
- * last check, which is sufficient: TCP does not join a readable with an unreadable skb, and joins
- * no skbs with frag_lists.
+ * Can the driver read all received data? This function checks only the skbs that arrived since
+ * the last check, which is sufficient: TCP does not join a readable with an unreadable skb, and
+ * joins no skbs with frag_lists.
  */
 static bool all_readable(struct iwt_sock *s)
 {
