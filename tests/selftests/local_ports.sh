@@ -21,7 +21,7 @@ used() { [ "$(sockets all "sport = :$1 and dport = :$2")" = 1 ]; }
 # from PORT TO [OPTION...]: connects from PORT to port TO of the server, and checks the local port
 from() {
 	client -f "$A" -b "$1" "${@:3}" "$B" "$2" || return
-	busywait "$IWT_TIME" used "$1" "$2" || { in_net "$NS_A" ss -tane "src [$A] and sport = :$1"; return 1; }
+	busywait "$IWT_TIME" used "$1" "$2" || { in_net "$NS_A" ss -tane "src [$A] and sport = :$1"; in_net "$NS_B" nstat -as | grep -i rst; return 1; }
 }
 # outside PORT: is PORT outside of the range from which TCP chooses ports?
 outside() { [ "$1" -ge $OWN ]; }
@@ -135,6 +135,9 @@ port_of_another() {
 begin iwt_ports iwt_conn ss setpriv
 ktest_need
 two_links
+# If the server's FIN was retransmitted because this machine was slow, the server answers the
+# acknowledgment of the second FIN by RST, which by default ends the state TIME-WAIT of the client.
+in_net "$NS_A" sysctl -qw net.ipv4.tcp_rfc1337=1
 for A in $IP_A $IP6_A; do
 	if [ "$A" = $IP_A ]; then B=$IP_B; else B=$IP6_B; fi
 	# IPv4 and IPv6 share ports
