@@ -338,12 +338,16 @@ int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 }
 
 /*
- * Removes the completions of a destroyed queue pair, so that the program sees neither the number
- * of the queue pair nor its wr_ids afterwards. The entries between cons and prod belong to the
- * process: this function moves the entries that remain towards prod.
+ * Removes the completions of a queue pair that was destroyed or reset, so that the program sees
+ * neither the number of the queue pair nor its wr_ids afterwards. The entries between cons and
+ * prod belong to the process: this function moves the entries that remain towards prod.
+ *
+ * In a queue without a lock, the program may call this function between ibv_start_poll() and
+ * ibv_end_poll(). Then the completion that the program reads stays, even if it belongs to the
+ * queue pair, because ibv_end_poll() removes it.
  *
  * The kernel has added the last completion of the queue pair before the command that destroyed
- * the queue pair returned, so no completion can follow. Completions of a queue pair that was
+ * or reset the queue pair returned, so no completion can follow. Completions of a queue pair that was
  * created since are not removed, because its number differs: the kernel assigns numbers in turn,
  * and would have to create 1 << 24 queue pairs between that command and this call to assign the
  * same number.
@@ -358,11 +362,15 @@ void iwt_cq_clean(struct iwt_cq *cq, uint32_t qp_num)
 	kept = prod;
 	for (index = prod; index != cq->cons; ) {
 		cqe = iwt_ring_entry(&cq->ring, --index);
-		if (cqe->qp_num == qp_num)
+		if (cqe->qp_num == qp_num && cqe != cq->cqe)
 			continue;
 		if (--kept != index)
 			memcpy(iwt_ring_entry(&cq->ring, kept), cqe,
 			       cq->ring.stride);
+	}
+	if (cq->cqe) {
+		cq->cqe = iwt_ring_entry(&cq->ring, kept);
+		cq->polled = prod;
 	}
 	if (kept != cq->cons) {
 		cq->cons = kept;

@@ -209,11 +209,24 @@ int iwt_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 				sizeof(cmd));
 }
 
+/* No completion of the queue pair can follow: see iwt_cq_clean(). */
+static void iwt_clean_cqs(struct ibv_qp *ibqp)
+{
+	iwt_cq_clean(to_iwt_cq(ibqp->send_cq), ibqp->qp_num);
+	if (ibqp->recv_cq != ibqp->send_cq)
+		iwt_cq_clean(to_iwt_cq(ibqp->recv_cq), ibqp->qp_num);
+}
+
 int iwt_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 {
 	struct ibv_modify_qp cmd = {};
+	int ret;
 
-	return ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
+	ret = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
+	if (!ret && attr_mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
+		iwt_clean_cqs(ibqp);
+
+	return ret;
 }
 
 int iwt_destroy_qp(struct ibv_qp *ibqp)
@@ -225,11 +238,7 @@ int iwt_destroy_qp(struct ibv_qp *ibqp)
 	if (ret)
 		return ret;
 
-	/* no completion of the queue pair can follow: see iwt_cq_clean() */
-	iwt_cq_clean(to_iwt_cq(ibqp->send_cq), ibqp->qp_num);
-	if (ibqp->recv_cq != ibqp->send_cq)
-		iwt_cq_clean(to_iwt_cq(ibqp->recv_cq), ibqp->qp_num);
-
+	iwt_clean_cqs(ibqp);
 	iwt_wq_fini(&qp->sq);
 	iwt_wq_fini(&qp->rq);
 	free(qp);

@@ -313,6 +313,7 @@ static void test_cleaning(void)
 {
 	static const char mix[] = "abbabaab";
 	struct iwt_cqe cqe = { .opcode = IWT_WC_SEND };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	struct ibv_qp *a, *b;
 	struct ibv_wc wc[8];
 	bool good = true;
@@ -339,6 +340,13 @@ static void test_cleaning(void)
 	ok(good, "cleaning: they are unchanged and in order");
 	is(fake.cq.ctl->cons, fake.cq.ctl->prod, "cleaning: the ring is empty after that");
 	cqe.qp_num = b->qp_num;
+	fake_complete(&cqe);
+	is(fake.ops.modify_qp(b, &attr, IBV_QP_STATE), 0, "cleaning: a queue pair can be changed");
+	attr.qp_state = IBV_QPS_RESET;
+	is(fake.ops.modify_qp(b, &attr, IBV_QP_CUR_STATE), 0, "cleaning: another change");
+	is(fake.cq.ctl->prod - fake.cq.ctl->cons, 1, "cleaning: other changes remove nothing");
+	is(fake.ops.modify_qp(b, &attr, IBV_QP_STATE), 0, "cleaning: a queue pair can be reset");
+	is(fake.ops.poll_cq(cq, 8, wc), 0, "cleaning: a reset removes the completions");
 	fake_complete(&cqe);
 	fake_drop_qp(b);
 	is(fake.ops.poll_cq(cq, 8, wc), 0,
