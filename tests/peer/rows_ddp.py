@@ -296,6 +296,24 @@ def held_up(conn, sends=100):
     return left
 
 
+@row("RDMAP-38", "RDMAP-68")
+def read_completes_while_blocked(t):
+    """A Read completes, though TCP does not accept the messages behind it"""
+    ulp = t.ulp()
+    for size in (65536, 50000, 30000, 17000):
+        conn = t.passive(ulp=ulp, swr=110)
+        conn.peer.slow()
+        conn.post("read", wr=501, sge="%d:0:4" % conn.mr, stag=5, raddr=77)
+        sink, at, length, _, _ = conn.peer.segment().read_request()
+        conn.post("send", wr=1, n=100, sge="%d:0:%d" % (conn.mr, size))
+        conn.none(500)
+        conn.peer.put(fpdu.tagged(fpdu.READ_RESP, sink, at, b"r" * length))
+        equal([(wc.wr, wc.status) for wc in conn.poll(1)], [(501, SUCCESS)], "completion of the Read")
+        for _ in range(100):
+            equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND)), size, "size of a Send")
+        conn.poll(100)
+
+
 @row("DDP-59", "DDP-73")
 def too_many_reads(t):
     """While the device can't send, it accepts as many Reads as IRD permits; one more Read: Terminate 1/2/02"""

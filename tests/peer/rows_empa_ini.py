@@ -120,6 +120,24 @@ def rtr_kinds(t):
         conn.alive()
 
 
+@row("EMPA-35", "EMPA-11")
+def rtr_read_counts(t):
+    """With ORD 1, a Read and an atomic operation wait for the Response to an RTR Read"""
+    ulp = t.ulp()
+    server = t.server()
+    for op in ("read", "fadd"):
+        conn = t.request(ulp=ulp, server=server)
+        conn.peer.accept(word=mpa.enh(1, 1, 1, 0, 0, 1))
+        ulp.event(id=conn.id, want="ESTABLISHED")
+        conn.post(op, wr=9, sge="%d:0:8" % conn.mr, stag=5, raddr=80)
+        sink, at, _, _, _ = conn.peer.segment().read_request()
+        conn.peer.expect_silence(0.3)
+        conn.none(100)
+        conn.peer.put(fpdu.tagged(fpdu.READ_RESP, sink, at))
+        equal(conn.peer.segment().msn, 2, "MSN of the request")
+        conn.none(100)
+
+
 @row("EMPA-22", "EMPA-20")
 def reply_without_p2p(t):
     """After a Reply with A=0 the device sends no RTR message, and ignores the RTR kinds in the Reply"""

@@ -289,7 +289,7 @@ static void flush_held(struct iwt_qp *qp)
 		spin_lock_bh(&st->lock);
 		if (st->sq.zc)
 			swap(st->sq.zc, zc);
-		more = iwt_sq_retire(&st->sq, st->ibqp, IWT_FLUSH_STEP);
+		more = iwt_sq_retire(&st->sq, st->ibqp, st->sq.cons, IWT_FLUSH_STEP);
 		spin_unlock_bh(&st->lock);
 	} while (more);
 	iwt_zc_close(zc);

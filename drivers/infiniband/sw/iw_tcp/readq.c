@@ -75,6 +75,7 @@ struct iwt_read_out *iwt_readq_start_own(struct iwt_readq *q, u32 msn)
 	q->own_n++;
 	r = add_out(q, msn);
 	r->rtr = true;
+	q->out_waits |= iwt_readq_out_full(q);
 	return r;
 }
 

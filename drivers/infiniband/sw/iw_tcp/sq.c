@@ -304,6 +304,7 @@ static bool may_retire(const struct iwt_sq *sq, const struct iwt_sq_entry *e,
  * iwt_sq_retire() - complete the oldest finished work requests, in order (RFC 5040 5.5 rule 15)
  * @sq: queue; the lock of the stream is held
  * @qp: queue pair, for the completions
+ * @until: index of the first work request that may not complete yet, at most @sq->cons
  * @max: maximum number of work requests
  *
  * If TCP refers to the memory of a request, the request completes only when TCP has released the
@@ -313,12 +314,12 @@ static bool may_retire(const struct iwt_sq *sq, const struct iwt_sq_entry *e,
  *
  * Return: true when @max requests were completed and another request can be completed.
  */
-bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
+bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 until, u32 max)
 {
 	u32 released = iwt_zc_released_seq(sq->zc);
 	u32 i = sq->retire, end = i;
 
-	while (end != sq->cons && end - i < max &&
+	while ((s32)(until - end) > 0 && end - i < max &&
 	       may_retire(sq, iwt_sq_entry(sq, end), released))
 		end++;
 	if (i == end)
@@ -327,7 +328,7 @@ bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 	iwt_ring_set_cons(&sq->ring, end);
 	for (; i != end; i++)
 		complete_entry(sq, iwt_sq_entry(sq, i), qp);
-	return end != sq->cons && may_retire(sq, iwt_sq_entry(sq, end), released);
+	return (s32)(until - end) > 0 && may_retire(sq, iwt_sq_entry(sq, end), released);
 }
 
 /*
@@ -402,7 +403,7 @@ bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 	}
 	/* sq->blame does not apply to requests that are posted from now on */
 	sq->blame = IB_WC_SUCCESS;
-	return iwt_sq_retire(sq, qp, max) || sq->cons != prod;
+	return iwt_sq_retire(sq, qp, sq->cons, max) || sq->cons != prod;
 }
 
 /**

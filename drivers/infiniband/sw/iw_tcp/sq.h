@@ -106,7 +106,7 @@ int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx);
 void iwt_sq_seal(struct iwt_sq *sq);
 void iwt_sq_done(struct iwt_sq *sq, u32 idx, enum ib_wc_status status);
 /* Return: true if @max requests were completed, and another request can be completed. */
-bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max);
+bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 until, u32 max);
 void iwt_sq_fail(struct iwt_sq *sq, u32 unsent);
 /* Return: true if requests are left that the next call can complete. */
 bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max);

@@ -32,18 +32,29 @@ void iwt_stream_begin(struct iwt_stream *st)
 	iwt_fault_init(&st->rx.hold.fault, stream_resume, st);
 }
 
+/*
+ * Return: index of the first request that may not complete yet, because TCP has perhaps not
+ * accepted all of its bytes. If the peer confirms each request, a finished request has even
+ * arrived. For zero copy, iwt_sq_retire() checks each request.
+ */
+static u32 first_unsent(const struct iwt_stream *st)
+{
+	if (!st->tx.n_chunks || !st->tx.ended || st->sq.confirm)
+		return st->sq.cons;
+	return st->tx.unsent;
+}
+
 /**
  * iwt_stream_retire() - complete the finished work requests
  * @st: stream with a socket; its lock is held
  *
- * This function completes no request as long as TCP has not accepted all bytes that were framed
- * by copying; for zero copy, iwt_sq_retire() checks each request. Thousands of finished requests
+ * This function completes no request before TCP has accepted all of its bytes. Thousands of finished requests
  * may have waited for one Read that was posted before them: if more than RETIRE_MAX requests are
  * finished, this function queues a run of the engines for the rest. Never sleeps.
  */
 void iwt_stream_retire(struct iwt_stream *st)
 {
 	lockdep_assert_held(&st->lock);
-	if (!st->tx.n_chunks && iwt_sq_retire(&st->sq, st->ibqp, RETIRE_MAX))
+	if (iwt_sq_retire(&st->sq, st->ibqp, first_unsent(st), RETIRE_MAX))
 		iwt_sock_run_bh(st->sock);
 }
