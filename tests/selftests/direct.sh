@@ -8,16 +8,17 @@
 # shellcheck source=tests/lib/settings.sh
 . "$IWT_LIB/settings.sh"
 
-begin iwt_direct
+begin iwt_direct setpriv
 only_iw_tcp "no other iWARP device connects without rdma_cm"
 only_with DIRECT
 want_settings
 two_links
 settings_begin
 for link in $DEV_A $DEV_B; do set_link $link direct_port 64791; done
+unprivileged=()
 # group NAME INDEX [OPTION...]: runs a group of tests; both devices use their GID with this index
 group() {
-	tap "$1, GID $2" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "${@:3}" \
+	tap "$1, GID $2" "${unprivileged[@]}" iwt_patient $((IWT_TIME * 2)) "$IWT_BIN/iwt_direct" "${@:3}" \
 		${IWT_SEED:+-s "$IWT_SEED"} "$DEV_A@$NS_A" "$2" "$DEV_B@$NS_B" "$2" "$1"
 }
 for name in basics attributes refusals late wrong leave reset receives limits errors; do group $name 1; done
@@ -27,6 +28,13 @@ tap "named, GID 1" iwt_patient $((IWT_TIME * 2)) ip netns exec "$NS_A" "$IWT_BIN
 set_links rdmac_permissive on
 group basics 1
 set_links rdmac_permissive off
+# Only an administrator may bind to a port below 1024. The programs need no such right.
+for link in $DEV_A $DEV_B; do set_link $link direct_port 991; done
+unprivileged=(setpriv --bounding-set -net_bind_service)
+group basics 1
+group many 1 -n 20
+unprivileged=()
+for link in $DEV_A $DEV_B; do set_link $link direct_port 64791; done
 group many 1 -n 300
 group churn 1 -n 60
 # If the setting direct_port of a link is 0, the link's queue pairs cannot connect without rdma_cm

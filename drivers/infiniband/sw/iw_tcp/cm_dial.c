@@ -125,7 +125,9 @@ void iwt_ep_read_addrs(struct iwt_ep *ep)
  */
 int iwt_ep_dial_to(struct iwt_ep *ep, struct net *net, struct iwt_sock_addr *addr)
 {
-	const struct iwt_sock_owner owner = { .memcg = ep->qp->memcg, .uid = ep->qp->uid };
+	const struct iwt_sock_owner owner = {
+		.memcg = ep->qp->memcg, .cgroup = ep->qp->cgroup, .uid = ep->qp->uid,
+	};
 	u16 port = get_port(&addr->local);
 
 	lockdep_assert_held(&ep->lock);

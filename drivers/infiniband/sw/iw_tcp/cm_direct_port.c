@@ -5,6 +5,8 @@
  */
 #include "cm_direct_priv.h"
 
+#include <linux/cred.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 
 #include "dev.h"
@@ -108,6 +110,7 @@ static struct iwt_direct_port *open_port(struct iwt_dev *dev,
 	};
 	struct iwt_direct_port *p = kzalloc_obj(*p);
 	struct net *net = iwt_direct_net(dev);
+	const struct cred *cred;
 	int err = -ENODEV;
 
 	if (!p || !net)
@@ -115,7 +118,14 @@ static struct iwt_direct_port *open_port(struct iwt_dev *dev,
 	p->dev = dev;
 	p->local = *local;
 	addr.ifindex = iwt_addr_ifindex(dev, local, local);
+	/*
+	 * The administrator chooses the port (setting direct_port), perhaps one that only root may
+	 * bind to, so the rights of the process do not count. Queue pairs of other users will share
+	 * the listener, so it does not belong to the user of this process.
+	 */
+	cred = override_creds(rcu_dereference_raw(init_task.cred));
 	err = iwt_listen_open(dev, net, &addr, IWT_DIRECT_BACKLOG, ops, &p->listen);
+	revert_creds(cred);
 	if (err)
 		goto err_free;
 	/* from now on the socket keeps the namespace alive */

@@ -57,6 +57,7 @@
 #include "stream.h"
 #include "wake.h"
 
+struct cgroup;
 struct iwt_dev;
 struct iwt_direct_qp;
 struct iwt_mmap;
@@ -131,6 +132,7 @@ struct iwt_qp_llp_ops {
  * @maps: mappings of a user queue pair's rings: send, receive
  * @mem: ring memory of a kernel queue pair: send, receive
  * @memcg: memory control group of the process, to which memory of the queue pair is charged
+ * @cgroup: control group of the process, for sockets (struct iwt_sock_owner)
  * @uid: user of the process
  * @cap: capabilities with which the queue pair was created; a query of the queue pair shows them
  */
@@ -168,6 +170,7 @@ struct iwt_qp {
 	struct iwt_mmap *maps[2];
 	void *mem[2];
 	struct mem_cgroup *memcg;
+	struct cgroup *cgroup;
 	kuid_t uid;
 	struct ib_qp_cap cap;
 };

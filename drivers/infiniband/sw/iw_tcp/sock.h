@@ -37,6 +37,7 @@
 #include "sock_cursor.h"
 
 struct bio_vec;
+struct cgroup;
 struct iwt_sock;
 struct mem_cgroup;
 struct net;
@@ -75,10 +76,13 @@ struct iwt_sock_ops {
 /**
  * struct iwt_sock_owner - owner of a socket
  * @memcg: memory control group that is charged for TCP's memory, or NULL
+ * @cgroup: control group whose BPF programs apply to the socket, or NULL; from
+ *	iwt_sock_get_cgroup()
  * @uid: user that ss(8) shows
  */
 struct iwt_sock_owner {
 	struct mem_cgroup *memcg;
+	struct cgroup *cgroup;
 	kuid_t uid;
 };
 
@@ -144,6 +148,8 @@ bool iwt_sock_unanswered(const struct iwt_sock *s);
 /* sock_owner.c: process context; iwt_sock_set_owner() may sleep */
 /* Return: true if the owner is set; false if the peer has sent more data. */
 bool iwt_sock_set_owner(struct iwt_sock *s, const struct iwt_sock_owner *owner);
+struct cgroup *iwt_sock_get_cgroup(void);
+void iwt_sock_put_cgroup(struct cgroup *cgroup);
 const struct net *iwt_sock_asker_net(const struct sk_buff *msg);
 /* Is the requester of a netlink answer an administrator of the machine? */
 bool iwt_sock_asker_admin(const struct sk_buff *msg);

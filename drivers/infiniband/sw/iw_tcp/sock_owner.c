@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The owner of a socket: the memory control group that is charged for TCP's memory, and the user
- * that ss(8) shows.
+ * The owner of a socket: the memory control group that is charged for TCP's memory, the control
+ * group whose BPF programs apply, and the user that ss(8) shows.
  *
- * A socket inherits the group and the user from the task that creates the socket. But a worker of
+ * A socket inherits the groups and the user from the task that creates the socket. But a worker of
  * this module may create the socket: for an inbound connection, long before a process accepts the
  * connection; and for each attempt to open a direct connection. So the driver sets the owner when
  * a process accepts, and when a connection of a process begins.
@@ -48,6 +48,68 @@ static void set_memcg(struct sock *sk, struct mem_cgroup *memcg)
 }
 #endif
 
+#ifdef CONFIG_SOCK_CGROUP_DATA
+/**
+ * iwt_sock_get_cgroup() - get the control group of the running task
+ *
+ * Process context.
+ *
+ * Return: the group, with the references that a socket of the task would have; NULL if the kernel
+ * does not record the group of a socket, or if the group is being removed.
+ */
+struct cgroup *iwt_sock_get_cgroup(void)
+{
+	struct cgroup *cgroup;
+
+	rcu_read_lock();
+	cgroup = task_dfl_cgroup(current);
+	if (cgroup_tryget(cgroup))
+		cgroup_bpf_get(cgroup);
+	else
+		cgroup = NULL;
+	rcu_read_unlock();
+	return cgroup;
+}
+
+/* Give back a control group. @cgroup: from iwt_sock_get_cgroup(), or NULL. Any context. */
+void iwt_sock_put_cgroup(struct cgroup *cgroup)
+{
+	if (!cgroup)
+		return;
+	cgroup_bpf_put(cgroup);
+	cgroup_put(cgroup);
+}
+
+/*
+ * Apply the BPF programs of @cgroup to the socket, and let packet filters find @cgroup. Bottom
+ * halves read the group under RCU, which delays the release of the old group.
+ */
+static void set_cgroup(struct sock *sk, struct cgroup *cgroup)
+{
+	struct cgroup *was = sock_cgroup_ptr(&sk->sk_cgrp_data);
+
+	if (!cgroup || cgroup == was)
+		return;
+	cgroup_get(cgroup);
+	cgroup_bpf_get(cgroup);
+	WRITE_ONCE(sk->sk_cgrp_data.cgroup, cgroup);
+	iwt_sock_put_cgroup(was);
+}
+#else
+struct cgroup *iwt_sock_get_cgroup(void)
+{
+	return NULL;
+}
+
+void iwt_sock_put_cgroup(struct cgroup *cgroup)
+{
+}
+
+static void set_cgroup(struct sock *sk, struct cgroup *cgroup)
+{
+}
+#endif
+
 /**
  * iwt_sock_hand_over() - set the owner of a socket for which TCP holds no memory
  * @sk: socket of this module, locked or not visible to other contexts
@@ -65,6 +127,7 @@ bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner)
 	if (atomic_read(&sk->sk_rmem_alloc) || sk->sk_wmem_queued || sk->sk_forward_alloc)
 		return false;
 	set_user(sk, owner->uid);
+	set_cgroup(sk, owner->cgroup);
 	if (owner->memcg)
 		set_memcg(sk, owner->memcg);
 	return true;

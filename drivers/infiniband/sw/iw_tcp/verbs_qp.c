@@ -95,6 +95,7 @@ static void free_memory(struct iwt_qp *qp)
 		vfree(qp->mem[i]);
 	}
 	mem_cgroup_put(qp->memcg);
+	iwt_sock_put_cgroup(qp->cgroup);
 	atomic_dec(&qp->stream.dev->n_qps);
 }
 
@@ -266,8 +267,10 @@ static int begin_qp(struct iwt_qp *qp, const struct iwt_ucontext *uc, bool user)
 	if (err)
 		return err;
 	qp->user = user;
-	if (user)
+	if (user) {
 		qp->memcg = get_mem_cgroup_from_mm(current->mm);
+		qp->cgroup = iwt_sock_get_cgroup();
+	}
 	qp->uid = current_fsuid();
 	qp->stream.takes_imm = !uc || uc->features & IWT_FEATURE_RFC7306;
 	iwt_qp_setup(qp);
