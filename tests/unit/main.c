@@ -71,5 +71,6 @@ int main(void)
 	test_mw();
 	test_gid();
 	test_habit();
+	test_fair();
 	return tap_plan();
 }

@@ -67,13 +67,13 @@ struct iwt_mr *iwt_mr_get(struct iwt_dev *d, u32 stag)
 	if (!mr || mr->stag != stag || !mr->region.valid)
 		return NULL;
 	rcu_read_lock();
-	write_lock_bh(&mr->lock);
+	spin_lock_bh(&mr->lock);
 	return mr;
 }
 
 void iwt_mr_put(struct iwt_mr *mr)
 {
-	write_unlock_bh(&mr->lock);
+	spin_unlock_bh(&mr->lock);
 	rcu_read_unlock();
 }
 
@@ -84,7 +84,7 @@ struct iwt_mr *iwt_mr_get_for_change(struct iwt_dev *d, u32 stag)
 	if (!mr)
 		return NULL;
 	rcu_read_lock();
-	write_lock_bh(&mr->lock);
+	spin_lock_bh(&mr->lock);
 	return mr;
 }
 

@@ -52,5 +52,6 @@ void test_counter(void);
 void test_mw(void);
 void test_gid(void);
 void test_habit(void);
+void test_fair(void);
 
 #endif

@@ -12,6 +12,7 @@
  *	odpcost		the cost of on-demand paging; FILE: the directory of the device's counters
  *	odpadvice	ibv_advise_mr() that waits for a page fault
  *	odpmany		many processes; needs root
+ *	odptwice	two threads remove the same page
  *
  * These tests print results in TAP. The following tests run until a script kills them:
  *
@@ -89,6 +90,8 @@ int main(int argc, char **argv)
 		test_odp_advice(&b);
 	else if (!strcmp(what, "odpadvise"))
 		test_odp_advise(&b);
+	else if (!strcmp(what, "odptwice"))
+		test_odp_twice(&b, rounds);
 	else if (!strcmp(what, "hold"))
 		test_hold(&b);
 	else

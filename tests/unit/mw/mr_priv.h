@@ -15,6 +15,10 @@
 #define atomic_inc(value)	((void)++*(value))
 #define atomic_dec_return_release(value)	((void)--*(value))
 
+#define iwt_fair_write_lock_bh		spin_lock_bh
+#define iwt_fair_write_unlock_bh	spin_unlock_bh
+#define iwt_fair_assert_write(l)	((void)(l)->held)
+
 typedef int gfp_t;
 
 enum iwt_mr_kind { IWT_MR_USER, IWT_MR_WINDOW };
@@ -27,7 +31,7 @@ struct iwt_mr {
 	struct ib_mr ibmr;
 	struct iwt_dev *dev;
 	enum iwt_mr_kind kind;
-	rwlock_t lock;
+	spinlock_t lock;
 	u32 stag;
 	struct iwt_region region;
 	struct iwt_extents map;

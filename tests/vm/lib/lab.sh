@@ -6,7 +6,7 @@ LABS="6.12 6.1 7.3 rt uml debug"
 # labs of other architectures, which are prepared only when a command names them
 FOREIGN_LABS="arm64 arm64-16k s390x"
 # more labs, which are prepared only when a command names them; most are for check --long only
-MORE_LABS="7.2 cloud cloud-6.1 cloud-7.3 rt-6.1 rt-7.3 kcsan series core dawdle coverage"
+MORE_LABS="7.2 cloud cloud-6.1 cloud-7.3 rt-6.1 rt-7.3 kcsan series core dawdle dawdle-6.12 coverage"
 # labs that use the kernel of the lab uml
 SAME_LABS="wrap untuned bare"
 
@@ -29,6 +29,12 @@ lab_load() {
 	LAB_CMDLINE='norandmaps slub_debug=FZP kfence.sample_interval=10'
 	case $LAB in
 	6.12) stock_kernel KERNEL 6.12 trixie amd64 trixie; root_of ROOT trixie ;;
+	# a stock kernel, which can have more than the two processors of the lab dawdle
+	dawdle-6.12)
+		stock_kernel KERNEL 6.12 trixie amd64 trixie
+		root_of ROOT trixie
+		LAB_MAKEARGS=IWT_DAWDLE=1
+		;;
 	7.2) stock_kernel KERNEL 7.2 trixie-backports amd64 trixie; root_of ROOT trixie ;;
 	7.3) stock_kernel KERNEL 7.3 trixie-backports amd64 trixie 7.3; root_of ROOT trixie ;;
 	rt) stock_kernel KERNEL rt trixie rt-amd64 trixie; root_of ROOT trixie ;;

@@ -122,7 +122,7 @@ void iwt_mr_drop_stag(struct iwt_mr *mr, u32 stag)
  */
 void iwt_mr_set_stag(struct iwt_mr *mr, u32 stag)
 {
-	lockdep_assert_held_write(&mr->lock);
+	iwt_fair_assert_write(&mr->lock);
 	mr->stag = stag;
 	mr->ibmr.lkey = stag;
 	mr->ibmr.rkey = stag;
@@ -161,9 +161,9 @@ int iwt_mr_publish(struct iwt_mr *mr)
 		atomic_dec(n);
 		return ret;
 	}
-	write_lock_bh(&mr->lock);
+	iwt_fair_write_lock_bh(&mr->lock);
 	iwt_mr_set_stag(mr, stag);
-	write_unlock_bh(&mr->lock);
+	iwt_fair_write_unlock_bh(&mr->lock);
 	return 0;
 }
 
@@ -207,7 +207,7 @@ void iwt_mr_init(struct iwt_mr *mr, struct ib_pd *pd, enum iwt_mr_kind kind)
 {
 	mr->dev = to_iwt_dev(pd->device);
 	mr->kind = kind;
-	rwlock_init(&mr->lock);
+	iwt_fair_lock_init(&mr->lock);
 	mr->region.owner = pd;
 }
 
@@ -306,14 +306,14 @@ int iwt_mr_destroy(struct iwt_mr *mr)
 {
 	bool busy;
 
-	write_lock_bh(&mr->lock);
+	iwt_fair_write_lock_bh(&mr->lock);
 	busy = iwt_mr_has_windows(mr);
 	if (!busy) {
 		mr->region.valid = false;
 		/* without an owner, no later REG_MR can make the region valid again */
 		mr->region.owner = NULL;
 	}
-	write_unlock_bh(&mr->lock);
+	iwt_fair_write_unlock_bh(&mr->lock);
 	if (busy)
 		return -EBUSY;
 	iwt_mr_retract(mr);
@@ -322,22 +322,20 @@ int iwt_mr_destroy(struct iwt_mr *mr)
 }
 
 /*
- * sparse and clang can't follow two locks through a returned pointer. So hand_out() makes the
- * checkers believe that the locks are released, and take_back() that they are acquired again.
+ * sparse and clang can't follow a lock through a returned pointer. So hand_out() makes the checkers
+ * believe that the lock of RCU is released, and take_back() that it is acquired again.
  */
 static inline struct iwt_mr *hand_out(struct iwt_mr *mr)
 	__no_context_analysis
 {
 	__release(RCU);
-	__release(&mr->lock);
 	return mr;
 }
 
-static inline void take_back(struct iwt_mr *mr)
+static inline void take_back(void)
 	__no_context_analysis
 {
 	__acquire(RCU);
-	__acquire(&mr->lock);
 }
 
 /**
@@ -359,13 +357,13 @@ struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag)
 	rcu_read_lock();
 	mr = xa_load(&dev->mrs, stag >> KEY_BITS);
 	if (mr) {
-		read_lock_bh(&mr->lock);
+		iwt_fair_read_lock_bh(&mr->lock);
 		if (mr->stag == stag && mr->region.valid) {
 			if (mr->odp)
 				iwt_odp_use(mr->odp);
 			return hand_out(mr);
 		}
-		read_unlock_bh(&mr->lock);
+		iwt_fair_read_unlock_bh(&mr->lock);
 	}
 	rcu_read_unlock();
 	return NULL;
@@ -380,10 +378,10 @@ struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag)
 void iwt_mr_put(struct iwt_mr *mr)
 	__no_context_analysis
 {
-	take_back(mr);
+	take_back();
 	if (mr->odp)
 		iwt_odp_leave(mr->odp);
-	read_unlock_bh(&mr->lock);
+	iwt_fair_read_unlock_bh(&mr->lock);
 	rcu_read_unlock();
 }
 
@@ -504,7 +502,7 @@ struct iwt_mr *iwt_mr_get_for_change(struct iwt_dev *dev, u32 stag)
 		rcu_read_unlock();
 		return NULL;
 	}
-	write_lock_bh(&mr->lock);
+	iwt_fair_write_lock_bh(&mr->lock);
 	return hand_out(mr);
 }
 
@@ -517,7 +515,7 @@ struct iwt_mr *iwt_mr_get_for_change(struct iwt_dev *dev, u32 stag)
 void iwt_mr_put_changed(struct iwt_mr *mr)
 	__no_context_analysis
 {
-	take_back(mr);
-	write_unlock_bh(&mr->lock);
+	take_back();
+	iwt_fair_write_unlock_bh(&mr->lock);
 	rcu_read_unlock();
 }

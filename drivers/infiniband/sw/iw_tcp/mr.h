@@ -6,9 +6,9 @@
 #ifndef IWT_MR_H
 #define IWT_MR_H
 
-#include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
+#include "fair_lock.h"
 #include "mr_extents.h"
 #include "mr_odp_pager.h"
 #include "mr_odp_pages.h"
@@ -57,7 +57,7 @@ struct iwt_mr {
 	struct ib_mr ibmr;
 	struct iwt_dev *dev;
 	enum iwt_mr_kind kind;
-	rwlock_t lock;
+	struct iwt_fair_lock lock;
 	u32 stag;
 	struct iwt_region region;
 	struct iwt_extents map;

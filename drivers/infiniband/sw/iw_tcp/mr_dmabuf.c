@@ -13,10 +13,10 @@ static void revoke(void *ctx)
 {
 	struct iwt_mr *mr = ctx;
 
-	write_lock_bh(&mr->lock);
+	iwt_fair_write_lock_bh(&mr->lock);
 	mr->revoked = true;
 	mr->region.valid = false;
-	write_unlock_bh(&mr->lock);
+	iwt_fair_write_unlock_bh(&mr->lock);
 }
 
 /*
@@ -27,10 +27,10 @@ static int validate(struct iwt_mr *mr, u64 len, u64 iova, u32 rights)
 {
 	bool revoked;
 
-	write_lock_bh(&mr->lock);
+	iwt_fair_write_lock_bh(&mr->lock);
 	revoked = mr->revoked;
 	iwt_mr_cover(mr, iova, len, rights, !revoked);
-	write_unlock_bh(&mr->lock);
+	iwt_fair_write_unlock_bh(&mr->lock);
 	return revoked ? -ENODEV : 0;
 }
 

@@ -145,7 +145,7 @@ u32 iwt_mr_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party
 {
 	u32 err = check_mr_invalidate(mr, stag, party, remote);
 
-	lockdep_assert_held_write(&mr->lock);
+	iwt_fair_assert_write(&mr->lock);
 	if (!err)
 		mr->region.valid = false;
 	return err;

@@ -26,6 +26,8 @@
 #include <linux/slab.h>
 #include <linux/xarray.h>
 
+#include "dawdle.h"
+#include "fair_lock.h"
 #include "stats.h"
 
 /* Maximum number of pages that one call of get_user_pages_fast() requests. */
@@ -50,6 +52,8 @@
  * @notifier: MMU notifier for the whole address space
  * @dev: device, for its counters; valid only while @notifier is registered
  * @mm: address space; used only for comparisons and for its size
+ * @removing: held by a thread that removes pages, until no engine uses the pages and they are
+ *	marked dirty. Process context, outermost
  * @lock: held for reading while an engine uses pages. A thread that has removed pages takes the
  *	lock for writing, to wait until no engine uses them
  * @pages: kernel addresses of pages that are present, by user page number. The lock of the
@@ -63,7 +67,8 @@ struct iwt_odp {
 	struct mmu_interval_notifier notifier;
 	struct iwt_dev *dev;
 	struct mm_struct *mm;
-	rwlock_t lock;
+	spinlock_t removing;
+	struct iwt_fair_lock lock;
 	struct xarray pages;
 	struct list_head asked;
 	bool ended;
@@ -155,14 +160,67 @@ static void dirty(struct page *page)
  * a page. They need no notice here: engines write only to pages whose page table entry was
  * writable, and the kernel has notified the file system before it made the entry writable.
  */
-static void part_with(struct iwt_odp *odp, struct forgotten *f)
+static void part_with(struct iwt_odp *odp, const struct forgotten *f)
 {
-	write_lock_bh(&odp->lock);
-	write_unlock_bh(&odp->lock);
-	while (f->n_written--) {
-		dirty(f->written[f->n_written]);
-		put_page(f->written[f->n_written]);
-	}
+	int i;
+
+	iwt_fair_write_lock_bh(&odp->lock);
+	iwt_fair_write_unlock_bh(&odp->lock);
+	for (i = 0; i < f->n_written; i++)
+		dirty(f->written[i]);
+}
+
+/*
+ * Remove a batch of pages (forget()), and part with them. The kernel may invalidate a page by two
+ * threads at the same time. Only one of them finds the page in the table, but neither may return
+ * before the page is parted with; so the other thread waits for @removing. Return: number of
+ * pages.
+ */
+static unsigned long remove_some(struct iwt_odp *odp, unsigned long *next,
+				 unsigned long last)
+{
+	struct forgotten f = {};
+	int i;
+
+	spin_lock(&odp->removing);
+	xa_lock_bh(&odp->pages);
+	forget(odp, next, last, &f);
+	xa_unlock_bh(&odp->pages);
+	if (f.n)
+		part_with(odp, &f);
+	spin_unlock(&odp->removing);
+	for (i = 0; i < f.n_written; i++)
+		put_page(f.written[i]);
+	return f.n;
+}
+
+/* Has the table pages from the page number @first to @last? The table is locked. */
+static bool has_pages(struct iwt_odp *odp, unsigned long first, unsigned long last)
+{
+	XA_STATE(xas, &odp->pages, first);
+	void *entry;
+
+	xas_for_each(&xas, entry, last)
+		if (!xa_is_zero(entry))
+			return true;
+	return false;
+}
+
+/*
+ * Begin an invalidation: requests in progress must not enter its pages. Return: false if the
+ * table has none of the pages, and no other thread is removing pages.
+ */
+static bool begin(struct iwt_odp *odp, unsigned long first, unsigned long last,
+		  unsigned long seq)
+{
+	bool busy;
+
+	xa_lock_bh(&odp->pages);
+	mmu_interval_set_seq(&odp->notifier, seq);
+	mark_stale(odp, first, last);
+	busy = has_pages(odp, first, last) || spin_is_locked(&odp->removing);
+	xa_unlock_bh(&odp->pages);
+	return busy;
 }
 
 /*
@@ -177,25 +235,18 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 	struct iwt_odp *odp = container_of(notifier, struct iwt_odp, notifier);
 	unsigned long next = range->start >> PAGE_SHIFT;
 	unsigned long last = (range->end - 1) >> PAGE_SHIFT;
-	bool any = false;
+	bool more, any = false;
 
-	/* on PREEMPT_RT, acquiring odp->lock may sleep */
+	/* on PREEMPT_RT, acquiring the locks may sleep */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) && !mmu_notifier_range_blockable(range))
 		return false;
-	do {
-		struct forgotten f = {};
-
-		xa_lock_bh(&odp->pages);
-		mmu_interval_set_seq(notifier, seq);
-		mark_stale(odp, next, last);
-		forget(odp, &next, last, &f);
-		xa_unlock_bh(&odp->pages);
-		any |= f.n;
-		if (f.n)
-			part_with(odp, &f);
-		if (mmu_notifier_range_blockable(range))
+	more = begin(odp, next, last, seq);
+	while (more) {
+		any |= remove_some(odp, &next, last);
+		more = next;
+		if (more && mmu_notifier_range_blockable(range))
 			cond_resched();
-	} while (next);
+	}
 	if (any)
 		iwt_count(odp->dev, IWT_C_ODP_INVALIDATE);
 	if (range->event == MMU_NOTIFY_RELEASE)
@@ -229,7 +280,8 @@ struct iwt_odp *iwt_odp_new(struct iwt_dev *dev, void (*gone)(void *arg),
 		return ERR_PTR(-ENOMEM);
 	odp->dev = dev;
 	odp->mm = current->mm;
-	rwlock_init(&odp->lock);
+	spin_lock_init(&odp->removing);
+	iwt_fair_lock_init(&odp->lock);
 	xa_init_flags(&odp->pages, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	INIT_LIST_HEAD(&odp->asked);
 	odp->gone = gone;
@@ -265,24 +317,16 @@ void iwt_odp_end(struct iwt_odp *odp)
 	 * the notifier is registered. So note_forgotten() calls get_page() before the notifier is
 	 * removed.
 	 */
+	xa_lock_bh(&odp->pages);
+	WRITE_ONCE(odp->ended, true);
+	xa_unlock_bh(&odp->pages);
 	do {
-		struct forgotten f = {};
-
-		xa_lock_bh(&odp->pages);
-		WRITE_ONCE(odp->ended, true);
-		forget(odp, &next, ULONG_MAX, &f);
-		xa_unlock_bh(&odp->pages);
-		part_with(odp, &f);
+		remove_some(odp, &next, ULONG_MAX);
 		cond_resched();
 	} while (next);
 	mmu_interval_notifier_remove(&odp->notifier);
 	xa_destroy(&odp->pages);
 }
-
-/*
- * iwt_odp_use() acquires odp->lock and iwt_odp_leave() releases it. sparse and clang can't follow
- * the lock from one function to the other, so both functions hide the lock from the checkers.
- */
 
 /**
  * iwt_odp_use() - begin to use pages of a table
@@ -291,18 +335,14 @@ void iwt_odp_end(struct iwt_odp *odp)
  * BH off, never sleeps. Pages that iwt_odp_piece() returns are valid until iwt_odp_leave().
  */
 void iwt_odp_use(struct iwt_odp *odp)
-	__no_context_analysis
 {
-	read_lock(&odp->lock);
-	__release(&odp->lock);
+	iwt_fair_read_lock_bh(&odp->lock);
 }
 
 /* End the use of pages of a table that iwt_odp_use() has begun. BH off, never sleeps. */
 void iwt_odp_leave(struct iwt_odp *odp)
-	__no_context_analysis
 {
-	__acquire(&odp->lock);
-	read_unlock(&odp->lock);
+	iwt_fair_read_unlock_bh(&odp->lock);
 }
 
 /*
@@ -348,6 +388,8 @@ u8 *iwt_odp_piece(struct iwt_odp *odp, u64 va, u32 max, u32 *len, bool write)
 		*len = 0;
 		return NULL;
 	}
+	/* the kernel may remove the page now: then it must wait for iwt_odp_leave() */
+	iwt_dawdle();
 	*len = min_t(u32, max, PAGE_SIZE - offset_in_page(va));
 	return (u8 *)xa_untag_pointer(page) + offset_in_page(va);
 }

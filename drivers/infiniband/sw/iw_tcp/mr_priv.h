@@ -69,7 +69,7 @@ static inline void iwt_mr_cover(struct iwt_mr *mr, u64 iova, u64 len,
  */
 static inline bool iwt_mr_has_windows(const struct iwt_mr *mr)
 {
-	lockdep_assert_held_write(&mr->lock);
+	iwt_fair_assert_write(&mr->lock);
 	return atomic_read_acquire(&mr->windows);
 }
 

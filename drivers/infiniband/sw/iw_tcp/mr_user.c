@@ -200,9 +200,9 @@ static int switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
 {
 	u32 old;
 
-	write_lock_bh(&mr->lock);
+	iwt_fair_write_lock_bh(&mr->lock);
 	if (iwt_mr_has_windows(mr)) {
-		write_unlock_bh(&mr->lock);
+		iwt_fair_write_unlock_bh(&mr->lock);
 		return -EBUSY;
 	}
 	if (p->umem) {
@@ -221,7 +221,7 @@ static int switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
 	old = mr->stag;
 	iwt_mr_set_stag(mr, *stag);
 	mr->access = c->access;
-	write_unlock_bh(&mr->lock);
+	iwt_fair_write_unlock_bh(&mr->lock);
 	*stag = old;
 	return 0;
 }

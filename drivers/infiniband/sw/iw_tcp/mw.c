@@ -107,7 +107,7 @@ static void mw_unbind(struct iwt_window *win)
 	struct iwt_dev *dev = win->mr.dev;
 	struct iwt_mr *region = win->region;
 
-	lockdep_assert_held_write(&win->mr.lock);
+	iwt_fair_assert_write(&win->mr.lock);
 	if (!region)
 		return;
 	win->mr.region = (struct iwt_region){};
@@ -129,11 +129,11 @@ static void mw_unbind(struct iwt_window *win)
  */
 void iwt_mw_destroy(struct iwt_window *win)
 {
-	write_lock_bh(&win->mr.lock);
+	iwt_fair_write_lock_bh(&win->mr.lock);
 	mw_unbind(win);
 	/* a late work request must not bind the window again */
 	win->pd = NULL;
-	write_unlock_bh(&win->mr.lock);
+	iwt_fair_write_unlock_bh(&win->mr.lock);
 	iwt_mr_retract(&win->mr);
 	kfree_rcu(win, mr.rcu);
 }
@@ -199,7 +199,7 @@ static void mw_bind(struct iwt_window *win, struct iwt_mr *region,
 {
 	u64 base = b->access & IB_ZERO_BASED ? 0 : b->addr;
 
-	lockdep_assert_held_write(&win->mr.lock);
+	iwt_fair_assert_write(&win->mr.lock);
 	win->region = region;
 	win->mr.map = region->map;
 	win->mr.origin = region->origin + base - b->addr;
@@ -351,14 +351,14 @@ void iwt_mw_end(struct iwt_dev *dev, const struct iwt_party *party,
 		rcu_read_lock();
 		win = first_of(dev, list);
 		if (win) {
-			write_lock_bh(&win->mr.lock);
+			iwt_fair_write_lock_bh(&win->mr.lock);
 			/*
 			 * before the lock was acquired, the window may have been unbound, and
 			 * then bound by another stream
 			 */
 			if (win->mr.region.owner == party)
 				mw_unbind(win);
-			write_unlock_bh(&win->mr.lock);
+			iwt_fair_write_unlock_bh(&win->mr.lock);
 		}
 		rcu_read_unlock();
 		cond_resched();

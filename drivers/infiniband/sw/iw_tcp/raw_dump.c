@@ -136,14 +136,14 @@ int iwt_raw_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	struct iwt_mr *mr = to_iwt_mr(ibmr);
 	struct iwt_raw_mr raw = { .kind = mr->kind };
 
-	read_lock_bh(&mr->lock);
+	iwt_fair_read_lock_bh(&mr->lock);
 	raw.access = mr->access;
 	raw.rights = mr->region.rights;
 	raw.valid = mr->region.valid;
 	raw.length = mr->region.len;
 	raw.extents = mr->map.n;
 	raw.windows = atomic_read(&mr->windows);
-	read_unlock_bh(&mr->lock);
+	iwt_fair_read_unlock_bh(&mr->lock);
 	return put_raw(msg, &raw.head, IWT_RAW_MR, sizeof(raw));
 }
 

@@ -267,7 +267,7 @@ int iwt_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 		WORD("relaxed", NULL),
 	};
 
-	read_lock_bh(&mr->lock);
+	iwt_fair_read_lock_bh(&mr->lock);
 	p[1].value = mr->region.valid;
 	p[2].value = mr->region.rights;
 	p[3].value = mr->region.len;
@@ -275,7 +275,7 @@ int iwt_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	p[5].value = mr->access;
 	p[6].value = atomic_read(&mr->windows);
 	p[7].word = on_off(mr->region.relaxed);
-	read_unlock_bh(&mr->lock);
+	iwt_fair_read_unlock_bh(&mr->lock);
 	return put_pairs(msg, p, ARRAY_SIZE(p));
 }
 

@@ -12,13 +12,7 @@ typedef struct {
 	bool held;
 } spinlock_t;
 
-typedef spinlock_t rwlock_t;
-
 void spin_lock_bh(spinlock_t *lock);
 void spin_unlock_bh(spinlock_t *lock);
-
-#define write_lock_bh			spin_lock_bh
-#define write_unlock_bh			spin_unlock_bh
-#define lockdep_assert_held_write(l)	((void)(l)->held)
 
 #endif
