@@ -119,9 +119,9 @@ static struct iwt_direct_port *open_port(struct iwt_dev *dev,
 	p->local = *local;
 	addr.ifindex = iwt_addr_ifindex(dev, local, local);
 	/*
-	 * The administrator chooses the port (setting direct_port), perhaps one that only root may
-	 * bind to, so the rights of the process do not count. Queue pairs of other users will share
-	 * the listener, so it does not belong to the user of this process.
+	 * The administrator chooses the port (setting direct_port), perhaps one that only root
+	 * may bind to, so the rights of the process do not count. Queue pairs of other users will
+	 * share the listener, so it does not belong to the user of this process.
 	 */
 	cred = override_creds(rcu_dereference_raw(init_task.cred));
 	err = iwt_listen_open(dev, net, &addr, IWT_DIRECT_BACKLOG, ops, &p->listen);

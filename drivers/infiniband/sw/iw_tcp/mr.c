@@ -322,8 +322,8 @@ int iwt_mr_destroy(struct iwt_mr *mr)
 }
 
 /*
- * sparse and clang can't follow a lock through a returned pointer. So hand_out() makes the checkers
- * believe that the lock of RCU is released, and take_back() that it is acquired again.
+ * sparse and clang can't follow a lock through a returned pointer. So hand_out() makes the
+ * checkers believe that the lock of RCU is released, and take_back() that it is acquired again.
  */
 static inline struct iwt_mr *hand_out(struct iwt_mr *mr)
 	__no_context_analysis

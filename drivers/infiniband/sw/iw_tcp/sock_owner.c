@@ -3,10 +3,10 @@
  * The owner of a socket: the memory control group that is charged for TCP's memory, the control
  * group whose BPF programs apply, and the user that ss(8) shows.
  *
- * A socket inherits the groups and the user from the task that creates the socket. But a worker of
- * this module may create the socket: for an inbound connection, long before a process accepts the
- * connection; and for each attempt to open a direct connection. So the driver sets the owner when
- * a process accepts, and when a connection of a process begins.
+ * A socket inherits the groups and the user from the task that creates the socket. But a worker
+ * of this module may create the socket: for an inbound connection, long before a process accepts
+ * the connection; and for each attempt to open a direct connection. So the driver sets the owner
+ * when a process accepts, and when a connection of a process begins.
  *
  * This file also determines the rights of the requester of a netlink answer, for example of ss(8)
  * or rdma(8). The requester is the task that opened the netlink socket. If this task has passed

@@ -48,9 +48,10 @@ static u32 first_unsent(const struct iwt_stream *st)
  * iwt_stream_retire() - complete the finished work requests
  * @st: stream with a socket; its lock is held
  *
- * This function completes no request before TCP has accepted all of its bytes. Thousands of finished requests
- * may have waited for one Read that was posted before them: if more than RETIRE_MAX requests are
- * finished, this function queues a run of the engines for the rest. Never sleeps.
+ * This function completes no request before TCP has accepted all of its bytes. Thousands of
+ * finished requests may have waited for one Read that was posted before them: if more than
+ * RETIRE_MAX requests are finished, this function queues a run of the engines for the rest. Never
+ * sleeps.
  */
 void iwt_stream_retire(struct iwt_stream *st)
 {
