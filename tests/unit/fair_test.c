@@ -32,11 +32,6 @@ void spin_unlock(spinlock_t *l)
 	atomic_fetch_add(&l->now, 1);
 }
 
-_Bool spin_is_locked(spinlock_t *l)
-{
-	return atomic_load(&l->now) != atomic_load(&l->next);
-}
-
 void read_lock(rwlock_t *l)
 {
 	int users;

@@ -6,8 +6,9 @@
  * Then readers on several processors, each of which copies most of the time, could keep a writer
  * waiting without limit, and the writer spins.
  *
- * A writer holds @turn while it waits and while it writes. A reader that finds @turn held takes
- * @turn first, so readers and writers have their turns in the order in which they came.
+ * A writer holds @turn, and @wanted is true, while it waits and while it writes. A reader that
+ * finds @wanted true takes @turn first, so readers and writers have their turns in the order in
+ * which they came.
  */
 #ifndef IWT_FAIR_LOCK_H
 #define IWT_FAIR_LOCK_H
@@ -17,6 +18,7 @@
 
 struct iwt_fair_lock {
 	spinlock_t turn;
+	bool wanted;
 	rwlock_t lock;
 };
 
@@ -25,6 +27,7 @@ struct iwt_fair_lock {
 	struct iwt_fair_lock *__l = (l);	\
 						\
 	spin_lock_init(&__l->turn);		\
+	__l->wanted = false;			\
 	rwlock_init(&__l->lock);		\
 } while (0)
 
@@ -40,7 +43,7 @@ static inline void iwt_fair_read_lock_bh(struct iwt_fair_lock *l)
 	__no_context_analysis
 {
 	local_bh_disable();
-	if (unlikely(spin_is_locked(&l->turn))) {
+	if (unlikely(READ_ONCE(l->wanted))) {
 		spin_lock(&l->turn);
 		read_lock(&l->lock);
 		spin_unlock(&l->turn);
@@ -65,6 +68,7 @@ static inline void iwt_fair_write_lock_bh(struct iwt_fair_lock *l)
 	__no_context_analysis
 {
 	spin_lock_bh(&l->turn);
+	WRITE_ONCE(l->wanted, true);
 	write_lock(&l->lock);
 	__release(&l->lock);
 	__release(&l->turn);
@@ -76,6 +80,7 @@ static inline void iwt_fair_write_unlock_bh(struct iwt_fair_lock *l)
 	__acquire(&l->turn);
 	__acquire(&l->lock);
 	write_unlock(&l->lock);
+	WRITE_ONCE(l->wanted, false);
 	spin_unlock_bh(&l->turn);
 }
 

@@ -57,9 +57,10 @@
  * @lock: held for reading while an engine uses pages. A thread that has removed pages takes the
  *	lock for writing, to wait until no engine uses them
  * @pages: kernel addresses of pages that are present, by user page number. The lock of the
- *	xarray, BH off, also guards @asked and @ended, and nests inside @lock
+ *	xarray, BH off, also guards @asked, @ended and @parting, and nests inside @lock
  * @asked: requests for pages in progress (struct asked)
  * @ended: the table is being ended: no page may be entered any more
+ * @parting: a thread holds @removing and has removed pages, which engines may still use
  * @gone: called with @arg when no process uses the address space any more
  * @arg: argument of @gone
  */
@@ -72,6 +73,7 @@ struct iwt_odp {
 	struct xarray pages;
 	struct list_head asked;
 	bool ended;
+	bool parting;
 	void (*gone)(void *arg);
 	void *arg;
 };
@@ -173,8 +175,8 @@ static void part_with(struct iwt_odp *odp, const struct forgotten *f)
 /*
  * Remove a batch of pages (forget()), and part with them. The kernel may invalidate a page by two
  * threads at the same time. Only one of them finds the page in the table, but neither may return
- * before the page is parted with; so the other thread waits for @removing. Return: number of
- * pages.
+ * before the page is parted with; so the other thread sees @parting and waits for @removing.
+ * Return: number of pages.
  */
 static unsigned long remove_some(struct iwt_odp *odp, unsigned long *next,
 				 unsigned long last)
@@ -185,9 +187,14 @@ static unsigned long remove_some(struct iwt_odp *odp, unsigned long *next,
 	spin_lock(&odp->removing);
 	xa_lock_bh(&odp->pages);
 	forget(odp, next, last, &f);
+	odp->parting = f.n;
 	xa_unlock_bh(&odp->pages);
-	if (f.n)
+	if (f.n) {
 		part_with(odp, &f);
+		xa_lock_bh(&odp->pages);
+		odp->parting = false;
+		xa_unlock_bh(&odp->pages);
+	}
 	spin_unlock(&odp->removing);
 	for (i = 0; i < f.n_written; i++)
 		put_page(f.written[i]);
@@ -208,7 +215,7 @@ static bool has_pages(struct iwt_odp *odp, unsigned long first, unsigned long la
 
 /*
  * Begin an invalidation: requests in progress must not enter its pages. Return: false if the
- * table has none of the pages, and no other thread is removing pages.
+ * table has none of the pages, and no other thread is parting with pages.
  */
 static bool begin(struct iwt_odp *odp, unsigned long first, unsigned long last,
 		  unsigned long seq)
@@ -218,7 +225,7 @@ static bool begin(struct iwt_odp *odp, unsigned long first, unsigned long last,
 	xa_lock_bh(&odp->pages);
 	mmu_interval_set_seq(&odp->notifier, seq);
 	mark_stale(odp, first, last);
-	busy = has_pages(odp, first, last) || spin_is_locked(&odp->removing);
+	busy = odp->parting || has_pages(odp, first, last);
 	xa_unlock_bh(&odp->pages);
 	return busy;
 }

@@ -71,7 +71,12 @@ struct cgroup *iwt_sock_get_cgroup(void)
 	return cgroup;
 }
 
-/* Give back a control group. @cgroup: from iwt_sock_get_cgroup(), or NULL. Any context. */
+/**
+ * iwt_sock_put_cgroup() - give back a control group
+ * @cgroup: from iwt_sock_get_cgroup(), or NULL
+ *
+ * Any context.
+ */
 void iwt_sock_put_cgroup(struct cgroup *cgroup)
 {
 	if (!cgroup)

@@ -7,11 +7,14 @@
 #define UNIT_FAIR_SPINLOCK_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #define __no_context_analysis
 #define __acquire(l)	((void)0)
 #define __release(l)	((void)0)
 #define unlikely(x)	(x)
+#define READ_ONCE(x)	(*(const volatile __typeof__(x) *)&(x))
+#define WRITE_ONCE(x, v)	((void)(*(volatile __typeof__(x) *)&(x) = (v)))
 
 typedef struct { atomic_uint next, now; } spinlock_t;
 typedef struct { atomic_int users; } rwlock_t;	/* number of readers, or -1: a writer */
@@ -25,7 +28,6 @@ typedef struct { atomic_int users; } rwlock_t;	/* number of readers, or -1: a wr
 /* fair_test.c */
 void spin_lock(spinlock_t *l);
 void spin_unlock(spinlock_t *l);
-_Bool spin_is_locked(spinlock_t *l);
 void read_lock(rwlock_t *l);
 void read_unlock(rwlock_t *l);
 void write_lock(rwlock_t *l);
