@@ -145,7 +145,7 @@ static void choose(struct bench *b, struct any *a, bool atomic)
  */
 void any_access(struct bench *b, struct any *a)
 {
-	uint32_t op = below(7);
+	uint32_t op = below(a->no_atomics ? 6 : 7);
 
 	bench_connect(b);
 	choose(b, a, op == 6);

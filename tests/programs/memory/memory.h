@@ -46,6 +46,7 @@ struct any {
 	size_t off;		/* offset of the last operation in the region */
 	uint32_t n;		/* number of bytes of the last operation */
 	char wrong[200];
+	bool no_atomics;	/* the region has no right for atomic operations */
 };
 
 /* pair.c */

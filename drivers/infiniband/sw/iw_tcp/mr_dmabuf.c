@@ -63,8 +63,8 @@ static int take_memory(struct iwt_mr *mr, const struct ib_pd *pd,
  * Process context, may sleep.
  *
  * Return: the region, or an error pointer: -EINVAL for impossible bounds, -EOPNOTSUPP for access
- * flags that the device does not support, -ENOMEM, an error of iwt_dmabuf_get(), or -ENODEV if
- * the exporter revoked the memory meanwhile.
+ * flags that the device does not support, or not for a dma-buf, -ENOMEM, an error of
+ * iwt_dmabuf_get(), or -ENODEV if the exporter revoked the memory meanwhile.
  */
 struct iwt_mr *iwt_mr_create_dmabuf(struct ib_pd *pd, int fd, u64 off, u64 len,
 				    u64 iova, int access)
@@ -86,6 +86,8 @@ struct iwt_mr *iwt_mr_create_dmabuf(struct ib_pd *pd, int fd, u64 off, u64 len,
 	ret = iwt_mr_rights(access, &rights);
 	if (ret)
 		return ERR_PTR(ret);
+	if (!iwt_dmabuf_may_have(access))
+		return ERR_PTR(-EOPNOTSUPP);
 	mr = iwt_mr_alloc(pd, IWT_MR_DMABUF);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);

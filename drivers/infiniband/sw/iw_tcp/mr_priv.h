@@ -63,6 +63,16 @@ static inline void iwt_mr_cover(struct iwt_mr *mr, u64 iova, u64 len,
 }
 
 /*
+ * May peers have these access flags (enum ib_access_flags) for a dma-buf? An exporter may map its
+ * memory write-combined. Of the supported processors, only those of x86 certainly execute atomic
+ * instructions on such memory; on others they may fault, so that a peer could crash the machine.
+ */
+static inline bool iwt_dmabuf_may_have(int access)
+{
+	return IS_ENABLED(CONFIG_X86_64) || !(access & IB_ACCESS_REMOTE_ATOMIC);
+}
+
+/*
  * Are windows bound to the region? The caller holds the lock of the region for writing, so no
  * other window can be bound to the region meanwhile. If the count is 0, no engine uses the region
  * through a former window any more: the acquire pairs with leave_region() in mw.c.

@@ -149,7 +149,7 @@ static void complete_change(struct iwt_mr_change *c, const struct iwt_mr *mr)
  */
 static int check_dmabuf(const struct iwt_mr_change *c, const struct iwt_mr *mr)
 {
-	if (c->flags & IB_MR_REREG_TRANS)
+	if (c->flags & IB_MR_REREG_TRANS || !iwt_dmabuf_may_have(c->access))
 		return -EOPNOTSUPP;
 	if (ib_access_writable(c->access) && !iwt_dmabuf_may_write(mr->dmabuf))
 		return -EACCES;
