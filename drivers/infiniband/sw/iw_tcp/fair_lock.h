@@ -34,8 +34,9 @@ struct iwt_fair_lock {
 #define iwt_fair_assert_write(l)	lockdep_assert_held_write(&(l)->lock)
 
 /*
- * Most callers acquire the lock in one function and release it in another. sparse and clang can't
- * follow the lock, so these functions hide it from the checkers; lockdep checks it at run time.
+ * The engines acquire the lock for reading in one function and release it in another. sparse and
+ * clang can't follow the lock, so the functions for readers hide it from the checkers; lockdep
+ * checks it at run time.
  */
 
 /* Acquire the lock for reading, and disable bottom halves. Any context but hard interrupts. */
@@ -65,20 +66,20 @@ static inline void iwt_fair_read_unlock_bh(struct iwt_fair_lock *l)
  * caller must not hold the lock for reading.
  */
 static inline void iwt_fair_write_lock_bh(struct iwt_fair_lock *l)
+	__acquires(&l->lock)
 	__no_context_analysis
 {
 	spin_lock_bh(&l->turn);
 	WRITE_ONCE(l->wanted, true);
 	write_lock(&l->lock);
-	__release(&l->lock);
 	__release(&l->turn);
 }
 
 static inline void iwt_fair_write_unlock_bh(struct iwt_fair_lock *l)
+	__releases(&l->lock)
 	__no_context_analysis
 {
 	__acquire(&l->turn);
-	__acquire(&l->lock);
 	write_unlock(&l->lock);
 	WRITE_ONCE(l->wanted, false);
 	spin_unlock_bh(&l->turn);

@@ -324,6 +324,7 @@ int iwt_mr_destroy(struct iwt_mr *mr)
 /*
  * sparse and clang can't follow a lock through a returned pointer. So hand_out() makes the
  * checkers believe that the lock of RCU is released, and take_back() that it is acquired again.
+ * The functions that use them do the same with a lock for writing.
  */
 static inline struct iwt_mr *hand_out(struct iwt_mr *mr)
 	__no_context_analysis
@@ -503,6 +504,7 @@ struct iwt_mr *iwt_mr_get_for_change(struct iwt_dev *dev, u32 stag)
 		return NULL;
 	}
 	iwt_fair_write_lock_bh(&mr->lock);
+	__release(&mr->lock.lock);
 	return hand_out(mr);
 }
 
@@ -516,6 +518,7 @@ void iwt_mr_put_changed(struct iwt_mr *mr)
 	__no_context_analysis
 {
 	take_back();
+	__acquire(&mr->lock.lock);
 	iwt_fair_write_unlock_bh(&mr->lock);
 	rcu_read_unlock();
 }

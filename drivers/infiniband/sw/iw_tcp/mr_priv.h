@@ -23,7 +23,7 @@ gfp_t iwt_mr_gfp(const struct ib_pd *pd);
 void iwt_mr_init(struct iwt_mr *mr, struct ib_pd *pd, enum iwt_mr_kind kind);
 struct iwt_mr *iwt_mr_alloc(struct ib_pd *pd, enum iwt_mr_kind kind);
 int iwt_mr_take_stag(struct iwt_mr *mr, u32 *stag);
-void iwt_mr_set_stag(struct iwt_mr *mr, u32 stag) __must_hold(&mr->lock);
+void iwt_mr_set_stag(struct iwt_mr *mr, u32 stag) __must_hold(&mr->lock.lock);
 void iwt_mr_drop_stag(struct iwt_mr *mr, u32 stag);
 int iwt_mr_publish(struct iwt_mr *mr);
 void iwt_mr_retract(struct iwt_mr *mr);

@@ -38,6 +38,7 @@ void iwt_stream_begin(struct iwt_stream *st)
  * arrived. For zero copy, iwt_sq_retire() checks each request.
  */
 static u32 first_unsent(const struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	if (!st->tx.n_chunks || !st->tx.ended || st->sq.confirm)
 		return st->sq.cons;

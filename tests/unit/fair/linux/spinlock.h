@@ -10,6 +10,8 @@
 #include <stdbool.h>
 
 #define __no_context_analysis
+#define __acquires(l)
+#define __releases(l)
 #define __acquire(l)	((void)0)
 #define __release(l)	((void)0)
 #define unlikely(x)	(x)
