@@ -39,8 +39,8 @@
  *
  * A consumer that destroys its queue pair right after its last completion expects the peer to
  * receive the message of this completion. So an abort closes TCP by FIN, and TCP still delivers
- * its octets, unless the peer has sent or sends data that nobody reads: then TCP itself resets the
- * connection. If the stream would end inside an FPDU, or if TCP refers to memory of requests,
+ * its octets, unless the peer has sent or sends data that nobody reads: then TCP itself resets
+ * the connection. If the stream would end inside an FPDU, or if TCP refers to memory of requests,
  * IWT_CMA_RELEASE closes TCP by RST. After FIN only the second reason remains: the endpoint can't
  * stay in the state LINGER while TCP refers to memory of requests.
  */
