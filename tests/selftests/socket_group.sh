@@ -35,13 +35,20 @@ result() {
 }
 PIDS=()
 
+# A socket of TCP shows whether this kernel records the groups of sockets, and whether ss knows them.
+grouped "$NS_B" "$IWT_BIN/iwt_ports" -s "$IP_B" 7600
+wait_listen "$NS_B" 7600
+in_net "$NS_B" ss -Htlne --cgroup "sport = :7600" 2>/dev/null | grep -q cgroup: || skip_all "this kernel does not record the control groups of sockets"
+stop "${PIDS[@]}"
+PIDS=()
+
 # The server listens before its link exists, so the task that adds the link makes the listening
 # socket.
 R=7500
 link_del "$NS_B" "$DEV_B"
 grouped "$NS_B" "$IWT_BIN/iwt_conn" -s -a 0.0.0.0 -p $R
 busywait "$IWT_TIME" pgrep -f "iwt_conn -s -a 0.0.0.0" >/dev/null
-sleep 1
+nap 1
 link_add "$NS_B" "$DEV_B" "$IF_B"
 wait_listen "$NS_B" $R
 grouped "$NS_A" "$IWT_BIN/iwt_ports" -k "$IP_B" $R
