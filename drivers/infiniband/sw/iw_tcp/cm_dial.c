@@ -125,14 +125,11 @@ void iwt_ep_read_addrs(struct iwt_ep *ep)
  */
 int iwt_ep_dial_to(struct iwt_ep *ep, struct net *net, struct iwt_sock_addr *addr)
 {
-	const struct iwt_sock_owner owner = {
-		.memcg = ep->qp->memcg, .cgroup = ep->qp->cgroup, .uid = ep->qp->uid,
-	};
 	u16 port = get_port(&addr->local);
 
 	lockdep_assert_held(&ep->lock);
 	/* the owner of the queue pair, not the calling task, which may be a worker */
-	addr->owner = ep->qp->user ? &owner : NULL;
+	addr->owner = ep->qp->user ? &ep->qp->owner : NULL;
 	if (!port)
 		take_late(addr, 0);
 	return port_is_free_choice(net, port) ? connect_from_wish(ep, net, addr) :

@@ -184,12 +184,8 @@ static int mpa_send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
  */
 bool iwt_ep_set_owner(struct iwt_ep *ep)
 {
-	const struct iwt_sock_owner owner = {
-		.memcg = ep->qp->memcg, .cgroup = ep->qp->cgroup, .uid = ep->qp->uid,
-	};
-
 	lockdep_assert_held(&ep->lock);
-	return !ep->qp->user || iwt_sock_set_owner(ep->sock, &owner);
+	return !ep->qp->user || iwt_sock_set_owner(ep->sock, &ep->qp->owner);
 }
 
 /*

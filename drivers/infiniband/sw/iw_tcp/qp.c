@@ -171,7 +171,7 @@ static void flush(struct iwt_qp *qp)
 	iwt_fault_cancel(&st->rx.hold.fault);
 	iwt_readq_clear(&st->readq);
 	iwt_tx_drop_work(&st->tx);
-	iwt_sq_fail(&st->sq, iwt_tx_unsent(st));
+	iwt_sq_fail(&st->sq, iwt_stream_unsent(st));
 	if (iwt_qp_flush_step(qp))
 		iwt_qp_flush_later(qp);
 }

@@ -57,12 +57,10 @@
 #include "stream.h"
 #include "wake.h"
 
-struct cgroup;
 struct iwt_dev;
 struct iwt_direct_qp;
 struct iwt_mmap;
 struct iwt_srq;
-struct mem_cgroup;
 
 /* Events that a queue pair reports to the connection manager. */
 enum iwt_llp_event {
@@ -131,9 +129,8 @@ struct iwt_qp_llp_ops {
  * @cqpoll: membership in the send and the receive completion queue (wake_cqpoll.c)
  * @maps: mappings of a user queue pair's rings: send, receive
  * @mem: ring memory of a kernel queue pair: send, receive
- * @memcg: memory control group of the process, to which memory of the queue pair is charged
- * @cgroup: control group of the process, for sockets (struct iwt_sock_owner)
- * @uid: user of the process
+ * @owner: the process: owner of the queue pair's sockets. Memory of the queue pair is charged to
+ *	its memory control group, too
  * @cap: capabilities with which the queue pair was created; a query of the queue pair shows them
  */
 struct iwt_qp {
@@ -169,9 +166,7 @@ struct iwt_qp {
 	struct iwt_cqpoll_member cqpoll[2];
 	struct iwt_mmap *maps[2];
 	void *mem[2];
-	struct mem_cgroup *memcg;
-	struct cgroup *cgroup;
-	kuid_t uid;
+	struct iwt_sock_owner owner;
 	struct ib_qp_cap cap;
 };
 

@@ -82,7 +82,7 @@ static void prepare_zerocopy(struct iwt_qp *qp)
 static int alloc_readq(struct iwt_qp *qp, struct iwt_readq *readq,
 		       const struct iwt_mpa_terms *terms)
 {
-	struct mem_cgroup *was = set_active_memcg(qp->memcg);
+	struct mem_cgroup *was = set_active_memcg(qp->owner.memcg);
 	int err;
 
 	err = iwt_readq_alloc(readq, terms->ord, terms->ird,
@@ -106,7 +106,7 @@ static struct iwt_ahead *alloc_ahead(const struct iwt_qp *qp, const struct iwt_m
 	if (!READ_ONCE(qp->stream.dev->conf.ahead) || !terms->rx_markers || !terms->crc ||
 	    terms->rdmac)
 		return NULL;
-	was = set_active_memcg(qp->memcg);
+	was = set_active_memcg(qp->owner.memcg);
 	ahead = iwt_rx_place_new(qp->user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
 	set_active_memcg(was);
 	return ahead;

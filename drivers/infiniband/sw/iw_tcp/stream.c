@@ -32,17 +32,28 @@ void iwt_stream_begin(struct iwt_stream *st)
 	iwt_fault_init(&st->rx.hold.fault, stream_resume, st);
 }
 
+/**
+ * iwt_stream_unsent() - find the first framed work request that TCP has not accepted completely
+ * @st: stream; its lock is held
+ *
+ * Return: index of the request, for iwt_sq_fail(); if there is no such request, the index of the
+ * next request to start.
+ */
+u32 iwt_stream_unsent(const struct iwt_stream *st)
+{
+	lockdep_assert_held(&st->lock);
+	return st->tx.ended ? st->tx.unsent : st->sq.cons;
+}
+
 /*
  * Return: index of the first request that may not complete yet, because TCP has perhaps not
  * accepted all of its bytes. If the peer confirms each request, a finished request has even
  * arrived. For zero copy, iwt_sq_retire() checks each request.
  */
-static u32 first_unsent(const struct iwt_stream *st)
+static u32 first_held(const struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
-	if (!st->tx.n_chunks || !st->tx.ended || st->sq.confirm)
-		return st->sq.cons;
-	return st->tx.unsent;
+	return st->tx.n_chunks && !st->sq.confirm ? iwt_stream_unsent(st) : st->sq.cons;
 }
 
 /**
@@ -57,6 +68,6 @@ static u32 first_unsent(const struct iwt_stream *st)
 void iwt_stream_retire(struct iwt_stream *st)
 {
 	lockdep_assert_held(&st->lock);
-	if (iwt_sq_retire(&st->sq, st->ibqp, first_unsent(st), RETIRE_MAX))
+	if (iwt_sq_retire(&st->sq, st->ibqp, first_held(st), RETIRE_MAX))
 		iwt_sock_run_bh(st->sock);
 }

@@ -371,6 +371,8 @@ static inline void iwt_stream_count(struct iwt_stream *st, enum iwt_counter c)
 
 void iwt_stream_begin(struct iwt_stream *st)
 	__must_hold(&st->lock);
+u32 iwt_stream_unsent(const struct iwt_stream *st)
+	__must_hold(&st->lock);
 void iwt_stream_retire(struct iwt_stream *st)
 	__must_hold(&st->lock);
 

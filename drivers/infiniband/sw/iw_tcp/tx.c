@@ -209,19 +209,6 @@ enum iwt_tx_result iwt_tx_run(struct iwt_stream *st)
 }
 
 /**
- * iwt_tx_unsent() - find the first framed work request that TCP has not accepted completely
- * @st: stream; its lock is held
- *
- * Return: index of the request, for iwt_sq_fail(); if there is no such request, the index of the
- * next request to start.
- */
-u32 iwt_tx_unsent(const struct iwt_stream *st)
-{
-	lockdep_assert_held(&st->lock);
-	return st->tx.ended ? st->tx.unsent : st->sq.cons;
-}
-
-/**
  * iwt_tx_terminate() - send a Terminate as the next and last message
  * @tx: engine; the lock of the stream is held
  * @err: error that the Terminate reports

@@ -32,8 +32,6 @@ void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 		  bool initiator);
 enum iwt_tx_result iwt_tx_run(struct iwt_stream *st)
 	__must_hold(&st->lock);
-u32 iwt_tx_unsent(const struct iwt_stream *st)
-	__must_hold(&st->lock);
 void iwt_tx_terminate(struct iwt_tx *tx, u32 err, const u8 *hdr, u32 hdr_len,
 		      u16 ulpdu_len);
 void iwt_tx_drop_work(struct iwt_tx *tx);

@@ -94,8 +94,8 @@ static void free_memory(struct iwt_qp *qp)
 			iwt_mmap_free(qp->maps[i]);
 		vfree(qp->mem[i]);
 	}
-	mem_cgroup_put(qp->memcg);
-	iwt_sock_put_cgroup(qp->cgroup);
+	mem_cgroup_put(qp->owner.memcg);
+	iwt_sock_put_cgroup(qp->owner.cgroup);
 	atomic_dec(&qp->stream.dev->n_qps);
 }
 
@@ -268,10 +268,10 @@ static int begin_qp(struct iwt_qp *qp, const struct iwt_ucontext *uc, bool user)
 		return err;
 	qp->user = user;
 	if (user) {
-		qp->memcg = get_mem_cgroup_from_mm(current->mm);
-		qp->cgroup = iwt_sock_get_cgroup();
+		qp->owner.memcg = get_mem_cgroup_from_mm(current->mm);
+		qp->owner.cgroup = iwt_sock_get_cgroup();
 	}
-	qp->uid = current_fsuid();
+	qp->owner.uid = current_fsuid();
 	qp->stream.takes_imm = !uc || uc->features & IWT_FEATURE_RFC7306;
 	iwt_qp_setup(qp);
 	iwt_qp_run_setup(qp);
