@@ -347,10 +347,10 @@ int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
  * queue pair, because ibv_end_poll() removes it.
  *
  * The kernel has added the last completion of the queue pair before the command that destroyed
- * or reset the queue pair returned, so no completion can follow. Completions of a queue pair that was
- * created since are not removed, because its number differs: the kernel assigns numbers in turn,
- * and would have to create 1 << 24 queue pairs between that command and this call to assign the
- * same number.
+ * or reset the queue pair returned, so no completion can follow. Completions of a queue pair that
+ * was created since are not removed, because its number differs: the kernel assigns numbers in
+ * turn, and would have to create 1 << 24 queue pairs between that command and this call to assign
+ * the same number.
  */
 void iwt_cq_clean(struct iwt_cq *cq, uint32_t qp_num)
 {
