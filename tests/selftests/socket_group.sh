@@ -65,6 +65,16 @@ if has_feature DIRECT; then
 		grouped "${!ns}" ibv_rc_pingpong -d "${!dev}" -g 1 -n 100000000 "${!ip}"
 		result "direct connection, the server is $server"
 	done
+	# Queue pairs of other processes will share the listener, so it must not be in the group.
+	listener() { local ns; for ns in $NS_A $NS_B; do in_net "$ns" ss -Htlne --cgroup "sport = :$R"; done; }
+	one_listens() { [ -n "$(listener)" ]; }
+	grouped "$NS_A" "$IWT_BIN/iwt_direct" "$DEV_A@$NS_A" 1 "$DEV_B@$NS_B" 1 alone
+	check "a direct connection: a queue pair listens" busywait "$IWT_TIME" one_listens
+	listener | diag
+	no_group() { [ "$(listener | grep -o 'cgroup:[^ ]*' | sort -u)" = cgroup:/ ]; }
+	check "a direct connection: the listener is in no group of a process" no_group
+	stop "${PIDS[@]}"
+	PIDS=()
 fi
 check "the group can be removed" busywait "$IWT_TIME" cg_del
 ktap_finish

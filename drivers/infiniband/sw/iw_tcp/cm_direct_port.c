@@ -5,9 +5,8 @@
  */
 #include "cm_direct_priv.h"
 
-#include <linux/cred.h>
-#include <linux/sched/task.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "dev.h"
 
@@ -99,33 +98,61 @@ static struct iwt_direct_port *find_port(const struct iwt_dev *dev,
 	return NULL;
 }
 
+/* Arguments and result of a work item that opens the listener of @port */
+struct opening {
+	struct work_struct work;
+	struct iwt_direct_port *port;
+	struct net *net;
+	const struct iwt_direct_ops *ops;
+	int err;
+};
+
+static void do_open(struct work_struct *work)
+{
+	struct opening *o = container_of(work, struct opening, work);
+	struct iwt_direct_port *p = o->port;
+	struct iwt_sock_addr addr = {
+		.local		= p->local,
+		.v6only		= p->local.ss_family == AF_INET6,
+		.ifindex	= iwt_addr_ifindex(p->dev, &p->local, &p->local),
+	};
+
+	o->err = iwt_listen_open(p->dev, o->net, &addr, IWT_DIRECT_BACKLOG, o->ops, &p->listen);
+}
+
+/*
+ * The administrator chooses the port (setting direct_port), perhaps one that only root may bind
+ * to, so the rights of the calling process do not count. Queue pairs of other users will share
+ * the listener, so it belongs neither to the user nor to the control group of this process: BPF
+ * programs of the group would apply to the peers of the other users. So a worker opens the
+ * listener, with the rights and the group of the kernel.
+ */
+static int open_by_worker(struct iwt_direct_port *p, struct net *net,
+			  const struct iwt_direct_ops *ops)
+{
+	struct opening o = { .port = p, .net = net, .ops = ops };
+
+	INIT_WORK_ONSTACK(&o.work, do_open);
+	schedule_work(&o.work);
+	flush_work(&o.work);
+	destroy_work_on_stack(&o.work);
+	return o.err;
+}
+
 static struct iwt_direct_port *open_port(struct iwt_dev *dev,
 					 const struct sockaddr_storage *local,
 					 const struct iwt_direct_ops *ops)
 	__must_hold(&ports_lock)
 {
-	struct iwt_sock_addr addr = {
-		.local		= *local,
-		.v6only		= local->ss_family == AF_INET6,
-	};
 	struct iwt_direct_port *p = kzalloc_obj(*p);
 	struct net *net = iwt_direct_net(dev);
-	const struct cred *cred;
 	int err = -ENODEV;
 
 	if (!p || !net)
 		goto err_free;
 	p->dev = dev;
 	p->local = *local;
-	addr.ifindex = iwt_addr_ifindex(dev, local, local);
-	/*
-	 * The administrator chooses the port (setting direct_port), perhaps one that only root
-	 * may bind to, so the rights of the process do not count. Queue pairs of other users will
-	 * share the listener, so it does not belong to the user of this process.
-	 */
-	cred = override_creds(rcu_dereference_raw(init_task.cred));
-	err = iwt_listen_open(dev, net, &addr, IWT_DIRECT_BACKLOG, ops, &p->listen);
-	revert_creds(cred);
+	err = open_by_worker(p, net, ops);
 	if (err)
 		goto err_free;
 	/* from now on the socket keeps the namespace alive */

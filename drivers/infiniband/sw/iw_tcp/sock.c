@@ -109,6 +109,7 @@ static void do_end_work(struct work_struct *work)
 
 	iwt_sock_run_end(s);
 	sock_put(s->sk);
+	iwt_sock_put_cgroup(s->was_cgroup);
 	iwt_sock_free_aside(s);
 	kfree(s);
 }
@@ -299,6 +300,7 @@ int iwt_sock_connect(struct net *net, const struct iwt_sock_addr *addr,
 {
 	struct sockaddr_storage remote = addr->remote;
 	struct iwt_sock *s = NULL;
+	struct cgroup *was = NULL;
 	struct socket *sock;
 	int err;
 
@@ -306,7 +308,8 @@ int iwt_sock_connect(struct net *net, const struct iwt_sock_addr *addr,
 	if (err)
 		return err;
 	if (addr->owner)
-		iwt_sock_hand_over(sock->sk, addr->owner);
+		iwt_sock_hand_over(sock->sk, addr->owner, &was);
+	iwt_sock_put_cgroup(was);
 	err = iwt_sock_bind(sock, addr);
 	if (err)
 		goto fail;

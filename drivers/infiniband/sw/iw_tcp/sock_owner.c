@@ -86,19 +86,19 @@ void iwt_sock_put_cgroup(struct cgroup *cgroup)
 }
 
 /*
- * Apply the BPF programs of @cgroup to the socket, and let packet filters find @cgroup. Bottom
- * halves read the group under RCU, which delays the release of the old group.
+ * Apply the BPF programs of @cgroup to the socket, and let packet filters find @cgroup. Return:
+ * the former group, whose references the caller gets; NULL if nothing has changed.
  */
-static void set_cgroup(struct sock *sk, struct cgroup *cgroup)
+static struct cgroup *set_cgroup(struct sock *sk, struct cgroup *cgroup)
 {
 	struct cgroup *was = sock_cgroup_ptr(&sk->sk_cgrp_data);
 
 	if (!cgroup || cgroup == was)
-		return;
+		return NULL;
 	cgroup_get(cgroup);
 	cgroup_bpf_get(cgroup);
 	WRITE_ONCE(sk->sk_cgrp_data.cgroup, cgroup);
-	iwt_sock_put_cgroup(was);
+	return was;
 }
 #else
 struct cgroup *iwt_sock_get_cgroup(void)
@@ -110,8 +110,9 @@ void iwt_sock_put_cgroup(struct cgroup *cgroup)
 {
 }
 
-static void set_cgroup(struct sock *sk, struct cgroup *cgroup)
+static struct cgroup *set_cgroup(struct sock *sk, struct cgroup *cgroup)
 {
+	return NULL;
 }
 #endif
 
@@ -119,6 +120,7 @@ static void set_cgroup(struct sock *sk, struct cgroup *cgroup)
  * iwt_sock_hand_over() - set the owner of a socket for which TCP holds no memory
  * @sk: socket of this module, locked or not visible to other contexts
  * @owner: new owner
+ * @was: receives the former control group, for iwt_sock_put_cgroup(); NULL if nothing has changed
  *
  * If TCP already held memory, this memory would not have been charged to @owner, but TCP would
  * uncharge it from @owner when TCP frees it. Process context.
@@ -126,13 +128,14 @@ static void set_cgroup(struct sock *sk, struct cgroup *cgroup)
  * Return: true if the owner is set; false if TCP holds memory for the socket: then nothing has
  * changed.
  */
-bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner)
+bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner, struct cgroup **was)
 {
+	*was = NULL;
 	sk_mem_reclaim(sk);
 	if (atomic_read(&sk->sk_rmem_alloc) || sk->sk_wmem_queued || sk->sk_forward_alloc)
 		return false;
 	set_user(sk, owner->uid);
-	set_cgroup(sk, owner->cgroup);
+	*was = set_cgroup(sk, owner->cgroup);
 	if (owner->memcg)
 		set_memcg(sk, owner->memcg);
 	return true;
@@ -143,18 +146,23 @@ bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner)
  * @s: socket of this module that has sent nothing; all received data have been read
  * @owner: new owner
  *
- * Process context, may sleep.
+ * Bottom halves and netlink answers about the socket may still use the former control group, the
+ * latter without RCU. So this group is kept until the socket ends. Process context, may sleep.
  *
  * Return: true if the owner is set; false if the peer has sent more data, so that TCP holds
  * memory: then nothing has changed.
  */
 bool iwt_sock_set_owner(struct iwt_sock *s, const struct iwt_sock_owner *owner)
 {
+	struct cgroup *was;
 	bool done;
 
 	lock_sock(s->sk);
-	done = iwt_sock_hand_over(s->sk, owner);
+	done = iwt_sock_hand_over(s->sk, owner, &was);
+	if (was)
+		swap(was, s->was_cgroup);
 	release_sock(s->sk);
+	iwt_sock_put_cgroup(was);
 	return done;
 }
 

@@ -75,6 +75,7 @@ struct iwt_sock_work {
  * @user_work: for a socket of a process: ends the connection when no system call owns the socket
  *	any more
  * @user_delay: delay of the next retry of @user_work, in jiffies
+ * @was_cgroup: former control group of the socket (iwt_sock_set_owner()), or NULL
  * @end_work: frees the object after an RCU grace period, since callbacks and callers of
  *	iwt_sock_run() find the object under RCU
  */
@@ -121,6 +122,7 @@ struct iwt_sock {
 	bool abort;
 	struct delayed_work user_work;
 	unsigned long user_delay;
+	struct cgroup *was_cgroup;
 	struct rcu_work end_work;
 };
 
@@ -192,7 +194,7 @@ bool iwt_sock_has_room(const struct sock *sk);
 void iwt_sock_free_aside(struct iwt_sock *s);
 
 /* sock_owner.c; return: true if the owner is set; false if TCP holds memory for the socket */
-bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner);
+bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner, struct cgroup **was);
 
 /* sock_ulp.c */
 void iwt_sock_set_ulp(struct sock *sk, bool user);
