@@ -9,7 +9,7 @@
 #define CONTEXTS	2
 
 /* Operations of workers */
-enum op { CREATE, DESTROY, MAP, UNMAP, FORK, SPLICE, DRAIN, CLOSE, EXIT };
+enum op { CREATE, DESTROY, MAP, UNMAP, UNMAP_PART, FORK, SPLICE, DRAIN, CLOSE, EXIT };
 
 struct order {
 	enum op op;

@@ -264,8 +264,10 @@ static const char *try_unmap(struct ring *r, int slot)
 
 	if (!r->at[slot])
 		return NULL;
-	if (!all)
+	if (!all) {
+		o.op = UNMAP_PART;
 		o.len -= page;
+	}
 	must(tell(slot, o), "munmap");
 	if (all)
 		r->at[slot] = NULL;
