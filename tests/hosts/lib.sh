@@ -83,7 +83,7 @@ between() {
 	$side "bash $TESTS/lib/wait.sh $IWT_TIME port_is $port yes"
 	$(other "$side") "timeout $IWT_TIME $client" >"$TMP/pair-client" 2>&1
 	CLIENT_RC=$?
-	$side "bash $TESTS/lib/wait.sh 30 test -e /tmp/server.rc; cat /tmp/server" >"$TMP/pair-server"
+	$side "bash $TESTS/lib/wait.sh 30 test -s /tmp/server.rc; cat /tmp/server" >"$TMP/pair-server"
 	SERVER_RC=$($side "cat /tmp/server.rc")
 }
 

@@ -94,6 +94,14 @@ stop() {
 	done
 }
 
+# end_all NS NAME: sends SIGTERM to all processes in the namespace NS whose program is NAME
+end_all() {
+	local pid
+	for pid in $(ip netns pids "$1"); do
+		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" != "$2" ] || kill -TERM "$pid" 2>/dev/null
+	done
+}
+
 # wait_in SECONDS NS FUNCTION [ARGUMENT...]: waits until a function of wait.sh succeeds in NS
 wait_in() { in_net "$2" bash "$IWT_LIB/wait.sh" "$1" "${@:3}"; }
 # wait_listen NS PORT: waits until NS has a TCP listener on PORT, of a process or of the kernel

@@ -49,7 +49,7 @@ serve() {
 	b "bash $TESTS/lib/wait.sh 60 grep -q listening /tmp/server"
 }
 # served: waits until the server ends; writes its output to $TMP/server, and returns its exit status
-served() { b "bash $TESTS/lib/wait.sh 60 test -e /tmp/server.rc && cat /tmp/server && exit \$(cat /tmp/server.rc)" >"$TMP/server"; }
+served() { b "bash $TESTS/lib/wait.sh 60 test -s /tmp/server.rc && cat /tmp/server && exit \$(cat /tmp/server.rc)" >"$TMP/server"; }
 
 # together SERVER-COMMAND -- CLIENT-COMMAND: does the same as the function in cells.sh, with the
 # server on side b; its output is in $TMP/server

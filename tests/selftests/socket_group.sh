@@ -9,7 +9,7 @@
 
 begin iwt_ports iwt_conn ibv_rc_pingpong ss
 only_iw_tcp "other drivers make their sockets elsewhere"
-mkdir -p "$CG" 2>/dev/null || skip_all "no control groups here"
+{ [ -e $CG_TOP/cgroup.controllers ] && mkdir -p "$CG" 2>/dev/null; } || skip_all "no control groups of version 2 here"
 trap 'cleanup; cg_del' EXIT
 two_links
 
@@ -37,7 +37,7 @@ PIDS=()
 
 # A socket of TCP shows whether this kernel records the groups of sockets, and whether ss knows them.
 grouped "$NS_B" "$IWT_BIN/iwt_ports" -s "$IP_B" 7600
-wait_listen "$NS_B" 7600
+check "a socket of TCP listens" wait_listen "$NS_B" 7600
 in_net "$NS_B" ss -Htlne --cgroup "sport = :7600" 2>/dev/null | grep -q cgroup: || skip_all "this kernel does not record the control groups of sockets"
 stop "${PIDS[@]}"
 PIDS=()
@@ -47,7 +47,7 @@ PIDS=()
 R=7500
 link_del "$NS_B" "$DEV_B"
 grouped "$NS_B" "$IWT_BIN/iwt_conn" -s -a 0.0.0.0 -p $R
-busywait "$IWT_TIME" pgrep -f "iwt_conn -s -a 0.0.0.0" >/dev/null
+busywait "$IWT_TIME" pgrep -x iwt_conn >/dev/null
 nap 1
 link_add "$NS_B" "$DEV_B" "$IF_B"
 wait_listen "$NS_B" $R

@@ -29,7 +29,7 @@ recipe() {
 	RECIPE=$?
 	kill $busy
 	wait $busy 2>/dev/null
-	in_b pkill -x rping; in_a pkill -x rping
+	end_all "$NS_B" rping; end_all "$NS_A" rping
 	busywait 20 no_qps "$DEV_A"; busywait 20 no_qps "$DEV_B"
 	return $RECIPE
 }

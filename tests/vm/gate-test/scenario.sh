@@ -57,7 +57,7 @@ endless) sleep 600 ;;
 resource) # a server still runs after the end of the script
 	siw_link
 	setsid rping -s -a 10.9.0.1 >/dev/null 2>&1 &
-	sleep 2
+	timeout 60 bash -c 'until rdma resource show cm_id | grep -q LISTEN; do sleep 0.1; done'
 	;;
 flags) /opt/iw_tcp/bin/iwt_flags ;;
 crash) sh -c 'kill -SEGV $$' || : ;;
