@@ -75,6 +75,7 @@ for pid in "${READERS[@]}"; do check "a process that read or changed addresses e
 : >"$TMP/storm"
 check "connections are made afterwards" busywait "$IWT_TIME" storm_passes
 stop "$CLI" "$SRV"
+end_all "$NS_A" iwt_conn
 end_all "$NS_B" iwt_conn
 check "no queue pair is left" busywait "$IWT_TIME" no_qps "$DEV_A"
 ktap_finish
