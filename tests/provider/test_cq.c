@@ -501,10 +501,11 @@ static void test_ex_times(void)
 
 /*
  * In a queue without a lock, the program destroys queue pair a while it reads completion number
- * @at of @n + 1 completions. @mix: bit i tells whether completion i belongs to a. The program must
- * read this completion to its end, then all later completions of b once, and nothing else.
+ * @at of @n completions. The last @late of them arrive while the program polls. @mix: bit i tells
+ * whether completion i belongs to a. The program must read completion @at to its end, then all
+ * later completions of b once, and nothing else.
  */
-static bool drop_between(int n, int mix, int at)
+static bool drop_between(int n, int late, int mix, int at)
 {
 	struct ibv_poll_cq_attr attr = {};
 	struct iwt_cqe cqe = {};
@@ -520,19 +521,21 @@ static bool drop_between(int n, int mix, int at)
 			IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
 	a = fake_make_qp(context, ibv_cq_ex_to_cq(ex), 4, 0);
 	b = fake_make_qp(context, ibv_cq_ex_to_cq(ex), 4, 0);
-	for (i = 0; i <= n; i++) {
+	for (i = 0; i < n; i++) {
+		if (i == n - late)
+			good &= !ibv_start_poll(ex, &attr);
 		cqe.wr_id = i;
 		cqe.qp_num = mix >> i & 1 ? a->qp_num : b->qp_num;
-		/* the last completion arrives while the program polls */
-		good &= i < n || !ibv_start_poll(ex, &attr);
 		fake_complete(&cqe);
 	}
+	if (!late)
+		good &= !ibv_start_poll(ex, &attr);
 	for (i = 0; i < at; i++)
 		good &= !ibv_next_poll(ex);
 	read = ibv_wc_read_qp_num(ex);
 	fake_drop_qp(a);
 	good &= ex->wr_id == (uint64_t)at && ibv_wc_read_qp_num(ex) == read;
-	for (i = at + 1; i <= n; i++)
+	for (i = at + 1; i < n; i++)
 		if (!(mix >> i & 1))
 			good &= !ibv_next_poll(ex) && ex->wr_id == (uint64_t)i &&
 				ibv_wc_read_qp_num(ex) == b->qp_num;
@@ -550,12 +553,13 @@ static bool drop_between(int n, int mix, int at)
 
 static void test_ex_drop(void)
 {
-	int n, mix, at, bad = 0;
+	int n, late, mix, at, bad = 0;
 
-	for (n = 1; n <= 3; n++)
-		for (mix = 0; mix < 2 << n; mix++)
-			for (at = 0; at < n; at++)
-				bad += !bad && !drop_between(n, mix, at);
+	for (n = 1; n <= 4; n++)
+		for (late = 0; late < n; late++)
+			for (mix = 0; mix < 1 << n; mix++)
+				for (at = 0; at < n; at++)
+					bad += !bad && !drop_between(n, late, mix, at);
 	is(bad, 0, "cq_ex: a queue pair is destroyed between start_poll and end_poll");
 }
 

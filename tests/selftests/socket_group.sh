@@ -37,7 +37,7 @@ PIDS=()
 
 # A socket of TCP shows whether this kernel records the groups of sockets, and whether ss knows them.
 grouped "$NS_B" "$IWT_BIN/iwt_ports" -s "$IP_B" 7600
-check "a socket of TCP listens" wait_listen "$NS_B" 7600
+wait_listen "$NS_B" 7600 || { not_ok "a socket of TCP listens"; ktap_finish; }
 in_net "$NS_B" ss -Htlne --cgroup "sport = :7600" 2>/dev/null | grep -q cgroup: || skip_all "this kernel does not record the control groups of sockets"
 stop "${PIDS[@]}"
 PIDS=()

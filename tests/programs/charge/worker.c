@@ -102,7 +102,7 @@ static void do_fork(const struct order *o, struct answer *a)
  * Unmaps a part of a ring, and keeps the addresses in use: if the kernel mapped another ring there,
  * a later UNMAP of the first ring would also unmap the other ring.
  */
-static int replace(void *at, uint64_t len)
+static int unmap_part(void *at, uint64_t len)
 {
 	at = mmap(at, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	return at == MAP_FAILED ? errno : 0;
@@ -135,7 +135,7 @@ static void obey(const struct order *o, struct answer *a)
 		a->err = munmap(o->at, o->len) ? errno : 0;
 		break;
 	case UNMAP_PART:
-		a->err = replace(o->at, o->len);
+		a->err = unmap_part(o->at, o->len);
 		break;
 	case FORK:
 		do_fork(o, a);
