@@ -19,6 +19,7 @@ as() { in_a prlimit --memlock=unlimited:unlimited $(user "$1") "${@:2}"; }
 # search UID [PREFIX...] iwt_charge DEVICE: runs iwt_charge in its mode "search", as the user UID
 search() { as "$@" search "$steps" ${IWT_SEED:+"$IWT_SEED"}; }
 tap "a user" search 54321 "$IWT_BIN/iwt_charge" "$DEV_A"
+tap "at the same time" as 54321 "$IWT_BIN/iwt_charge" "$DEV_A" beside "$((steps * 5))"
 
 # holds NAME LIMIT COMMAND...: starts a process that keeps its rings until the descriptor UNTIL is
 # closed. Its pid is in HOLDER, its output in $TMP/NAME, its limit of locked memory is LIMIT.

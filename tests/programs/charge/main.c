@@ -10,6 +10,9 @@
  *						the last queue, reports this, waits for the end of
  *						its standard input, and uses the mapping; all this
  *						as user UID, with the capabilities of the caller
+ *	iwt_charge DEVICE beside ROUNDS		processes of one user create and release rings at
+ *						the same time; the user must meet the conditions of
+ *						"search"
  *
  * In the search, worker processes share contexts and do random operations: they create queues,
  * map rings, unmap rings or parts of rings, put a page of a ring into a pipe, destroy queues,
@@ -31,6 +34,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <infiniband/verbs.h>
@@ -500,6 +504,69 @@ static void hold(const char *name, int rings_wanted)
 	report(at[a.len - 1] == 1, "the mapped ring can still be used");
 }
 
+/*
+ * Creates a ring, which must not fail, and releases it: first the queue, then the mapping. So the
+ * driver keeps the ring, and looks for it when a process creates another ring. Return: 0 or an
+ * errno value.
+ */
+static int one_ring(int fd)
+{
+	struct answer a;
+	void *at;
+	int err;
+
+	err = iwt_create(fd, 1, &a);
+	if (err)
+		return err;
+	at = mmap(NULL, a.len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, a.offset);
+	if (at == MAP_FAILED)
+		return errno;
+	err = iwt_destroy(fd, a.handle);
+	munmap(at, a.len);
+	return err;
+}
+
+/* Runs one process of the mode "beside", after @start has been closed. Does not return. */
+static void run_beside(int fd, int start, int rounds)
+{
+	char octet;
+	int i, err = 0;
+
+	if (read(start, &octet, 1))
+		_exit(1);
+	for (i = 0; i < rounds && !err; i++)
+		err = one_ring(fd);
+	if (err)
+		printf("# round %d: %s\n", i, strerror(err));
+	fflush(stdout);
+	_exit(!!err);
+}
+
+/*
+ * Each of WORKERS processes has at most one ring at a time, so a limit of WORKERS rings refuses
+ * none. This is also true while another process ends the charge of released rings.
+ */
+static void beside(const char *name, int rounds)
+{
+	int status, start[2], failed = 0, i;
+
+	begin_search(name);
+	if (pipe(start))
+		die("pipe");
+	limit(WORKERS * least);
+	fflush(stdout);
+	for (i = 0; i < WORKERS; i++) {
+		if (fork())
+			continue;
+		close(start[1]);
+		run_beside(probe_fd, start[0], rounds);
+	}
+	close(start[1]);
+	while (wait(&status) > 0)
+		failed += !!status;
+	report(!failed, "%d processes, %d rounds: no ring within the limit is refused", WORKERS, rounds);
+}
+
 int main(int argc, char **argv)
 {
 	page = sysconf(_SC_PAGESIZE);
@@ -509,6 +576,8 @@ int main(int argc, char **argv)
 		if (argc > 4)
 			become(atoi(argv[4]));
 		hold(argv[1], atoi(argv[3]));
+	} else if (argc > 3 && !strcmp(argv[2], "beside")) {
+		beside(argv[1], atoi(argv[3]));
 	} else {
 		fprintf(stderr, "usage: see %s\n", __FILE__);
 		return 1;

@@ -30,6 +30,7 @@
 
 #include <linux/cred.h>
 #include <linux/mm.h>
+#include <linux/rwsem.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
@@ -50,6 +51,14 @@
  */
 static DEFINE_MUTEX(kept_lock);
 static LIST_HEAD(kept);
+
+/*
+ * A task holds this semaphore for reading while it ends charges of kept rings, or tries to charge
+ * a ring, and for writing before it refuses a ring. Then no other task has taken a ring off the
+ * list whose charge has not ended yet, and no charge_mm() has added a charge that it takes back.
+ * It is taken outside kept_lock, and not inside mmap_lock.
+ */
+static DECLARE_RWSEM(charging);
 
 static struct iwt_mmap *to_iwt_mmap(struct rdma_user_mmap_entry *entry)
 {
@@ -145,7 +154,8 @@ static bool is_used(struct iwt_mmap *m)
 
 /*
  * Check up to @most of the kept rings, least recently checked first. Free each ring if only the
- * driver has references to the pages. Return: true if kept rings are left.
+ * driver has references to the pages. The caller holds the semaphore charging. Return: true if
+ * kept rings are left.
  */
 static bool look(unsigned int most)
 {
@@ -174,7 +184,12 @@ static DECLARE_DELAYED_WORK(look_work, do_look);
 
 static void do_look(struct work_struct *work)
 {
-	if (look(UINT_MAX))
+	bool left;
+
+	down_read(&charging);
+	left = look(UINT_MAX);
+	up_read(&charging);
+	if (left)
 		schedule_delayed_work(&look_work, LOOK_PERIOD);
 }
 
@@ -194,12 +209,16 @@ static int charge_or_look(struct iwt_mmap *m)
 {
 	int err;
 
+	down_read(&charging);
 	look(LOOK_AT);
 	err = charge(m);
-	if (err) {
-		look(UINT_MAX);
-		err = charge(m);
-	}
+	up_read(&charging);
+	if (!err)
+		return 0;
+	down_write(&charging);
+	look(UINT_MAX);
+	err = charge(m);
+	up_write(&charging);
 	return err;
 }
 
