@@ -10,6 +10,8 @@
 
 #include "fuzzabi.h"
 
+#define MAX_GIDS	16	/* the call fails if a link has more GIDs than there is room for */
+
 /* Closes the last context, which destroys the objects of the context, and opens a new context. */
 void iwt_op_context(struct fuzz *f)
 {
@@ -71,8 +73,9 @@ static void query_device_methods(struct fuzz *f, int fd)
 		iwt_in(&c, UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, &size, sizeof(size));
 		size = 0;
 		iwt_in(&c, UVERBS_ATTR_QUERY_GID_TABLE_FLAGS, &size, sizeof(size));
-		iwt_out(&c, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES, f->out, 32 * 4);
-		iwt_out(&c, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, f->out + 256, 8);
+		iwt_out(&c, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES, f->out, 32 * MAX_GIDS);
+		iwt_out(&c, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES,
+			f->out + 32 * MAX_GIDS, 8);
 	}
 	iwt_send(f, fd, &c);
 }
