@@ -11,8 +11,9 @@
  *						its standard input, and uses the mapping; all this
  *						as user UID, with the capabilities of the caller
  *	iwt_charge DEVICE beside ROUNDS		processes of one user create and release rings at
- *						the same time; the user must meet the conditions of
- *						"search"
+ *						the same time; then one process releases a ring and
+ *						registers memory; the user must meet the conditions
+ *						of "search"
  *
  * In the search, worker processes share contexts and do random operations: they create queues,
  * map rings, unmap rings or parts of rings, put a page of a ring into a pipe, destroy queues,
@@ -526,6 +527,31 @@ static int one_ring(int fd)
 	return err;
 }
 
+/* A region of one page fits into the limit of one ring as soon as the ring has been released. */
+static void region(const char *name, int rounds)
+{
+	struct ibv_context *ctx = open_device(name);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	void *at = aligned_alloc(page, page);
+	struct ibv_mr *mr;
+	int i, err = 0;
+
+	if (!pd || !at)
+		die("a region");
+	limit(least);
+	for (i = 0; i < rounds && !err; i++) {
+		err = one_ring(ctx->cmd_fd);
+		mr = err ? NULL : ibv_reg_mr(pd, at, page, 0);
+		if (!mr)
+			err = err ?: errno;
+		else
+			err = ibv_dereg_mr(mr);
+	}
+	if (err)
+		printf("# round %d: %s\n", i, strerror(err));
+	report(!err, "a region fits as soon as a ring has been released");
+}
+
 /* Runs one process of the mode "beside", after @start has been closed. Does not return. */
 static void run_beside(int fd, int start, int rounds)
 {
@@ -565,6 +591,7 @@ static void beside(const char *name, int rounds)
 	while (wait(&status) > 0)
 		failed += !!status;
 	report(!failed, "%d processes, %d rounds: no ring within the limit is refused", WORKERS, rounds);
+	region(name, rounds / 20);
 }
 
 int main(int argc, char **argv)

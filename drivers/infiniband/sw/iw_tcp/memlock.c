@@ -55,18 +55,18 @@ void iwt_memlock_refused(struct iwt_dev *dev)
 }
 
 /**
- * iwt_memlock_check_pin() - log a message if pinning failed because of RLIMIT_MEMLOCK
- * @dev: device
- * @start: address of the memory in the calling process
+ * iwt_memlock_exceeded() - would the calling process exceed RLIMIT_MEMLOCK?
+ * @start: address of memory in the calling process
  * @len: length in bytes; @start + @len must not wrap
  *
- * Call this function after ib_umem_get_va() has returned -ENOMEM. Process context.
+ * Process context.
+ *
+ * Return: true if the process may not pin this memory in addition to the memory that it has pinned.
  */
-void iwt_memlock_check_pin(struct iwt_dev *dev, u64 start, u64 len)
+bool iwt_memlock_exceeded(u64 start, u64 len)
 {
 	unsigned long pages = (PAGE_ALIGN(start + len) - (start & PAGE_MASK)) >> PAGE_SHIFT;
 
-	if (!iwt_memlock_unlimited() &&
-	    atomic64_read(&current->mm->pinned_vm) + pages > iwt_memlock_limit())
-		iwt_memlock_refused(dev);
+	return !iwt_memlock_unlimited() &&
+	       atomic64_read(&current->mm->pinned_vm) + pages > iwt_memlock_limit();
 }

@@ -10,7 +10,7 @@ struct iwt_dev;
 /* Process context. iwt_memlock_unlimited(): may the calling process lock any amount of memory? */
 bool iwt_memlock_unlimited(void);
 unsigned long iwt_memlock_limit(void);
-void iwt_memlock_check_pin(struct iwt_dev *dev, u64 start, u64 len);
+bool iwt_memlock_exceeded(u64 start, u64 len);
 void iwt_memlock_refused(struct iwt_dev *dev);
 
 #endif

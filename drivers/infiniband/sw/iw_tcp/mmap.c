@@ -24,7 +24,7 @@
  * a child of that process, or a pipe. No callback reports when the last page is released: a
  * callback of the mapping would be code of this module, and the module could not be unloaded
  * while the mapping exists. So the driver checks the kept rings periodically: all of them every
- * second and before the driver refuses to allocate a ring, and some of them at each allocation.
+ * second and before the driver refuses a ring or a region, and some of them at each allocation.
  */
 #include "mmap.h"
 
@@ -53,10 +53,10 @@ static DEFINE_MUTEX(kept_lock);
 static LIST_HEAD(kept);
 
 /*
- * A task holds this semaphore for reading while it ends charges of kept rings, or tries to charge
- * a ring, and for writing before it refuses a ring. Then no other task has taken a ring off the
- * list whose charge has not ended yet, and no charge_mm() has added a charge that it takes back.
- * It is taken outside kept_lock, and not inside mmap_lock.
+ * A task holds this semaphore for reading while it ends charges of kept rings, or charges a ring,
+ * and for writing before it refuses memory because of a limit. Then no other task has taken a ring
+ * off the list whose charge has not ended yet, or has made a charge that it takes back. It is taken
+ * outside kept_lock, and not inside mmap_lock.
  */
 static DECLARE_RWSEM(charging);
 
@@ -81,15 +81,18 @@ static bool charge_user(struct user_struct *user, unsigned long pages, unsigned 
 }
 
 /*
- * Add @pages to the pinned memory of the process, as ib_umem_get() does for regions. Return:
+ * Add @pages to the pinned memory of the process, as ib_umem_get_va() does for regions. Return:
  * true; false, without a change, if the sum would exceed @limit, in pages.
  */
 static bool charge_mm(struct mm_struct *mm, unsigned long pages, unsigned long limit)
 {
-	if (atomic64_add_return(pages, &mm->pinned_vm) <= limit)
-		return true;
-	atomic64_sub(pages, &mm->pinned_vm);
-	return false;
+	s64 was = atomic64_read(&mm->pinned_vm);
+
+	do {
+		if (was + pages > limit)
+			return false;
+	} while (!atomic64_try_cmpxchg(&mm->pinned_vm, &was, was + pages));
+	return true;
 }
 
 /*
@@ -199,6 +202,19 @@ static void keep(struct iwt_mmap *m)
 	list_add_tail(&m->node, &kept);
 	mutex_unlock(&kept_lock);
 	schedule_delayed_work(&look_work, LOOK_PERIOD);
+}
+
+/**
+ * iwt_mmap_uncharge_released() - end the charges of all rings that nobody uses any more
+ *
+ * Call this function before you refuse memory because of RLIMIT_MEMLOCK. Process context, may
+ * sleep; the caller must not hold the mmap_lock.
+ */
+void iwt_mmap_uncharge_released(void)
+{
+	down_write(&charging);
+	look(UINT_MAX);
+	up_write(&charging);
 }
 
 /*

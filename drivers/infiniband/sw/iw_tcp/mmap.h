@@ -31,6 +31,7 @@ struct iwt_mmap *iwt_mmap_alloc(struct ib_ucontext *uc, size_t len, u64 *offset)
 void iwt_mmap_free(struct iwt_mmap *m);
 int iwt_mmap(struct ib_ucontext *uc, struct vm_area_struct *vma);
 void iwt_mmap_entry_free(struct rdma_user_mmap_entry *entry);
+void iwt_mmap_uncharge_released(void);
 void iwt_mmap_exit(void);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "dev.h"
 #include "memlock.h"
+#include "mmap.h"
 #include "mr_dmabuf_map.h"
 
 /* Pinned memory of a process. */
@@ -43,6 +44,23 @@ static void unpin(struct pinned *p)
 		iwt_mr_unpin(p->umem);
 }
 
+/*
+ * ib_umem_get_va() checks RLIMIT_MEMLOCK. Rings that the process has just released may still count:
+ * if the limit is exceeded, end the charges of these rings, and try again.
+ */
+static struct ib_umem *get_umem(struct ib_pd *pd, u64 start, u64 len, int access)
+{
+	struct ib_umem *umem = ib_umem_get_va(pd->device, start, len, access);
+
+	if (umem != ERR_PTR(-ENOMEM) || !iwt_memlock_exceeded(start, len))
+		return umem;
+	iwt_mmap_uncharge_released();
+	umem = ib_umem_get_va(pd->device, start, len, access);
+	if (umem == ERR_PTR(-ENOMEM) && iwt_memlock_exceeded(start, len))
+		iwt_memlock_refused(to_iwt_dev(pd->device));
+	return umem;
+}
+
 /* Pin and map memory of the process. Return: 0 or -errno; on error no memory is pinned. */
 static int pin(struct pinned *p, struct ib_pd *pd, u64 start, u64 len,
 	       int access)
@@ -52,12 +70,9 @@ static int pin(struct pinned *p, struct ib_pd *pd, u64 start, u64 len,
 	*p = (struct pinned){};
 	if (start > ULONG_MAX || len > SIZE_MAX)
 		return -EINVAL;
-	p->umem = ib_umem_get_va(pd->device, start, len, access);
-	if (IS_ERR(p->umem)) {
-		if (PTR_ERR(p->umem) == -ENOMEM)
-			iwt_memlock_check_pin(to_iwt_dev(pd->device), start, len);
+	p->umem = get_umem(pd, start, len, access);
+	if (IS_ERR(p->umem))
 		return PTR_ERR(p->umem);
-	}
 	iwt_mr_note_pinned(p->umem, true);
 	ret = map_umem(p, pd, len);
 	if (ret)
