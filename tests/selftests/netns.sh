@@ -83,10 +83,13 @@ dialling() {
 	ns_del "$NS_D"
 }
 
+# decided PID: has the process ended, or does it wait in the kernel?
+decided() { ! alive "$1" || grep -q '^State:.*D' "/proc/$1/status"; }
+
 # moving: tests a kernel consumer that connects over a link whose net device has moved to another
-# namespace, while the link is being deleted
+# namespace, while the link is being deleted. Meanwhile a new link is added on the net device.
 moving() {
-	local run
+	local run add
 	if ! ktest_load; then
 		skip "moved" "no module iwt_ktest or no debugfs here"
 		return
@@ -98,10 +101,15 @@ moving() {
 	run=$!
 	check "moved: two queue pairs wait" busywait "$IWT_TIME" two_wait
 	ip -n "$NS_A" link set "$IF_A" netns "$NS_C"
+	start ip netns exec "$NS_C" rdma link add "${DEV_A}m" type iw_tcp netdev "$IF_A"
+	add=$PID
+	check "moved: a link in C waits for the end of the old link" busywait "$IWT_TIME" decided "$add"
 	echo >$KTEST/go
 	wait $run
 	ktest_results moved
 	check "moved: the link is deleted" busywait 20 not visible_here "$DEV_A"
+	check "moved: the link in C is added" ended "$add"
+	check "moved: the link in C can be deleted" link_del "$NS_C" "${DEV_A}m"
 	ktest_unload
 	ip -n "$NS_C" link set "$IF_A" netns "$NS_A"
 	ns_del "$NS_C"

@@ -266,6 +266,22 @@ static const char *unfit(const struct net_device *netdev)
 	return NULL;
 }
 
+/*
+ * If netdev_event() is removing the link of @netdev, because the net device has moved to another
+ * namespace: return after the link has been removed. Otherwise do nothing. May sleep.
+ */
+static void finish_leaving(struct net_device *netdev)
+{
+	struct iwt_dev *dev = get_by_netdev(netdev);
+
+	if (!dev)
+		return;
+	if (rcu_access_pointer(dev->net))
+		put_dev(dev);
+	else
+		ib_unregister_device_and_put(&dev->ibdev);
+}
+
 /* `rdma link add`; the RDMA core holds a reference to @netdev. May sleep. */
 static int newlink(const char *name, struct net_device *netdev)
 {
@@ -281,6 +297,8 @@ static int newlink(const char *name, struct net_device *netdev)
 	net = get_home(netdev);
 	if (!net)
 		return -ENODEV;
+	/* add_mutex is not held: the consumers of the old link may need long to release it */
+	finish_leaving(netdev);
 	mutex_lock(&add_mutex);
 	ret = add_link(name, netdev, net);
 	if (ret)
