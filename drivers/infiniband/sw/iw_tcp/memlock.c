@@ -61,7 +61,8 @@ void iwt_memlock_refused(struct iwt_dev *dev)
  *
  * Process context.
  *
- * Return: true if the process may not pin this memory in addition to the memory that it has pinned.
+ * Return: true if the process may not pin this memory in addition to the memory that it has
+ * pinned.
  */
 bool iwt_memlock_exceeded(u64 start, u64 len)
 {

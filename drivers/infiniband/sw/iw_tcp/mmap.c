@@ -54,9 +54,9 @@ static LIST_HEAD(kept);
 
 /*
  * A task holds this semaphore for reading while it ends charges of kept rings, or charges a ring,
- * and for writing before it refuses memory because of a limit. Then no other task has taken a ring
- * off the list whose charge has not ended yet, or has made a charge that it takes back. It is taken
- * outside kept_lock, and not inside mmap_lock.
+ * and for writing before it refuses memory because of a limit. Then no other task has taken a
+ * ring off the list whose charge has not ended yet, or has made a charge that it takes back. It
+ * is taken outside kept_lock, and not inside mmap_lock.
  */
 static DECLARE_RWSEM(charging);
 

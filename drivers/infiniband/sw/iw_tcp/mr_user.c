@@ -45,8 +45,8 @@ static void unpin(struct pinned *p)
 }
 
 /*
- * ib_umem_get_va() checks RLIMIT_MEMLOCK. Rings that the process has just released may still count:
- * if the limit is exceeded, end the charges of these rings, and try again.
+ * ib_umem_get_va() checks RLIMIT_MEMLOCK. Rings that the process has just released may still
+ * count: if the limit is exceeded, end the charges of these rings, and try again.
  */
 static struct ib_umem *get_umem(struct ib_pd *pd, u64 start, u64 len, int access)
 {
