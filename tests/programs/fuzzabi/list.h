@@ -24,7 +24,7 @@
 	X(W_COMP_CHANNEL,	"command create_comp_channel",	ALWAYS)	\
 	X(W_CREATE_CQ,		"command create_cq",		ALWAYS)	\
 	X(W_DESTROY_CQ,		"command destroy_cq",		ALWAYS)	\
-	X(W_RESIZE_CQ,		"command resize_cq",		ALWAYS)	\
+	X(W_RESIZE_CQ,		"command resize_cq",		"RESIZE")	\
 	X(W_CREATE_QP,		"command create_qp",		ALWAYS)	\
 	X(W_QUERY_QP,		"command query_qp",		ALWAYS)	\
 	X(W_MODIFY_QP,		"command modify_qp",		ALWAYS)	\
