@@ -46,13 +46,14 @@ static void unpin(struct pinned *p)
 
 /*
  * ib_umem_get_va() checks RLIMIT_MEMLOCK. Rings that the process has just released may still
- * count: if the limit is exceeded, end the charges of these rings, and try again.
+ * count: if the call fails, end the charges of these rings, and try again. (Whether the limit was
+ * the reason can't be seen afterwards: another task may have ended the charges meanwhile.)
  */
 static struct ib_umem *get_umem(struct ib_pd *pd, u64 start, u64 len, int access)
 {
 	struct ib_umem *umem = ib_umem_get_va(pd->device, start, len, access);
 
-	if (umem != ERR_PTR(-ENOMEM) || !iwt_memlock_exceeded(start, len))
+	if (umem != ERR_PTR(-ENOMEM) || iwt_memlock_unlimited())
 		return umem;
 	iwt_mmap_uncharge_released();
 	umem = ib_umem_get_va(pd->device, start, len, access);
