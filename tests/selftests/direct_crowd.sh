@@ -34,8 +34,8 @@ hundred() {
 }
 
 # ten_attempts NAME: checks that the single queue pair makes ten attempts. Sets MANY to the attempts of
-# the crowd meanwhile, and MS to the time in milliseconds. (The limit of attempts is one for each time,
-# and a slow machine delays the attempts of the single queue pair, too.)
+# the crowd meanwhile, and MS to the time in milliseconds. (The driver limits the attempts per second.
+# The single queue pair is no clock: a slow machine delays its attempts.)
 ten_attempts() {
 	local begin=${EPOCHREALTIME/./} many one
 	many=$(tries "$DEV_A") one=$(tries "$DEV_C")
