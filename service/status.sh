@@ -122,7 +122,7 @@ find_links() {
 		if [[ $word != link || $link == */* ]] || ! iw_tcp_device "$link"; then continue; fi
 		[[ " $rest " =~ \ netdev\ ([^ ]+)\  ]] && netdev=${BASH_REMATCH[1]}
 		if [ -n "$netdev" ]; then LINKS+=("$link $netdev"); else AWAY+=("$link"); fi
-	done < <(rdma link show 2>/dev/null)
+	done < <(list_links)
 }
 
 # abi_of LINK: prints the version of the module's ABI. (Links of other network namespaces may have

@@ -154,6 +154,23 @@ counter() {
 # link_del NS NAME: deletes the link NAME of the namespace NS
 link_del() { in_net "$1" rdma link delete "$2"; }
 
+# by_name LINK COMMAND...: runs COMMAND, which executes rdma. rdma first requests the list of all
+# links. The kernel lists links by their index, one after the other. If another process deletes a
+# link with a lower index meanwhile, the kernel may omit a link. So if rdma prints "Wrong device
+# name" for an existing LINK, runs COMMAND again (at most five times in all).
+by_name() {
+	local link=$1 n said status
+	shift
+	for n in 1 2 3 4 5; do
+		status=0
+		said=$("$@" 2>&1) || status=$?
+		if [ $status = 0 ] || [[ $said != *'Wrong device name'* ]] || [ ! -e "/sys/class/infiniband/$link" ]; then break; fi
+		nap 0.1
+	done
+	[ -z "$said" ] || printf '%s\n' "$said"
+	return $status
+}
+
 # no_dad NS: turns off duplicate address detection in NS, so that IPv6 addresses work at once
 no_dad() { in_net "$1" sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0 2>/dev/null; }
 

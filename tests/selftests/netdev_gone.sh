@@ -20,7 +20,7 @@ beside() {
 	echo $good >"$TMP/$1.good"
 	echo $bad >"$TMP/$1.bad"
 }
-healthy() { rdma link delete "$DEV_B" && link_on "$NS_B" "$DEV_B" "$IF_B"; }
+healthy() { by_name "$DEV_B" rdma link delete "$DEV_B" && link_on "$NS_B" "$DEV_B" "$IF_B"; }
 # link_on NS LINK NETDEV: adds a link
 link_on() { in_net "$1" rdma link add "$2" type "$IWT_LINK_TYPE" netdev "$3"; }
 # count NAME: prints how often the command NAME of beside() has succeeded and failed

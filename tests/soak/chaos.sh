@@ -73,9 +73,9 @@ do_rename() {
 }
 
 do_rename_link() {
-	there "$DEV has another name" by_name "$DEV" rdma dev set "$DEV" name "r$DEV"
+	there "$DEV has another name" by_name "$DEV" iwt_patient 60 rdma dev set "$DEV" name "r$DEV"
 	rest 5
-	there "$DEV has its name again" by_name "r$DEV" rdma dev set "r$DEV" name "$DEV"
+	there "$DEV has its name again" by_name "r$DEV" iwt_patient 60 rdma dev set "r$DEV" name "$DEV"
 }
 
 # Sets the MTU on both sides, because no router would report to a host that its packets are too
@@ -98,7 +98,7 @@ do_setting() { setting "$DEV" "$DEV_PEER"; }
 
 # Events that may end a connection
 
-do_link_del() { there "link $DEV goes" by_name "$DEV" rdma link delete "$DEV"; }
+do_link_del() { there "link $DEV goes" by_name "$DEV" iwt_patient 60 rdma link delete "$DEV"; }
 
 do_link_again() {
 	local n
@@ -176,7 +176,7 @@ over() {
 	done
 }
 
-no_qps() { ! by_name "$1" rdma resource show qp link "$1/1" 2>/dev/null | grep -q ' pid '; }
+no_qps() { ! by_name "$1" iwt_patient 60 rdma resource show qp link "$1/1" 2>/dev/null | grep -q ' pid '; }
 
 # nothing_left: complains about queue pairs that the programs left on existing links
 nothing_left() {

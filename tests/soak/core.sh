@@ -67,7 +67,7 @@ nvme_start() {
 # link. Otherwise the target would destroy the listener under a lock that the event handlers of its
 # connections also take, and lockdep would report a deadlock.
 nvme_stop() {
-	nvme_disconnect 60 && by_name "$LINK" rdma link delete "$LINK" && nvme_target_stop
+	nvme_disconnect 60 && by_name "$LINK" iwt_patient 60 rdma link delete "$LINK" && nvme_target_stop
 }
 
 # nvme_traffic SEED: runs fio again and again; the caller starts this function in a process of its

@@ -43,24 +43,6 @@ reachable() { in_net "$NS_A" ping -c 1 -W 1 $IP_B && in_net "$NS_A" ping -6 -c 1
 # by_name)
 rdma_exists() { [ -e "/sys/class/infiniband/$1" ]; }
 
-# by_name LINK COMMAND...: runs COMMAND, which begins with "rdma". rdma first requests the list of
-# all links. The kernel lists links by their index, one after the other. If another lane deletes a
-# link with a lower index meanwhile, the kernel may omit a link. So if rdma prints "Wrong device
-# name" for an existing LINK, runs COMMAND again (at most five times in all).
-by_name() {
-	local link=$1 n status
-	shift
-	for n in 1 2 3 4 5; do
-		status=0
-		iwt_patient 60 "$@" >"$SOAK/said-$LANE" 2>&1 || status=$?
-		if [ $status = 0 ] || ! grep -q 'Wrong device name' "$SOAK/said-$LANE" || ! rdma_exists "$link"; then break; fi
-		note "$link was left out"
-		nap 0.1
-	done
-	cat "$SOAK/said-$LANE"
-	return $status
-}
-
 # hosts_up: makes two connected namespaces with links
 hosts_up() {
 	local ns
@@ -87,7 +69,7 @@ hosts_down() {
 	local ns dev
 	if chance 50 && [ -e "/run/netns/$NS_A" ] && [ -e "/run/netns/$NS_B" ]; then
 		for dev in "$DEV_A" "$DEV_B"; do
-			! rdma_exists "$dev" || must "link $dev is deleted" by_name "$dev" rdma link delete "$dev"
+			! rdma_exists "$dev" || must "link $dev is deleted" by_name "$dev" iwt_patient 60 rdma link delete "$dev"
 		done
 	fi
 	for ns in "$NS_A" "$NS_B"; do ns_del "$ns"; done

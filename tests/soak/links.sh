@@ -34,7 +34,7 @@ heard() { wait_listen "$NS" 7471 || { complain "no listener"; show "$WORK/listen
 # namespace: the caller deletes it). Checks that the link is gone, except with "namespace"
 to_end() {
 	case $1 in
-	link) must "link $DEV goes" by_name "$DEV" rdma link delete "$DEV" ;;
+	link) must "link $DEV goes" by_name "$DEV" iwt_patient 60 rdma link delete "$DEV" ;;
 	netdev) must "$IF goes" iwt_patient 60 ip -n "$NS" link delete "$IF" ;;
 	below) must "p$IF goes" iwt_patient 60 ip -n "$NS" link delete "p$IF" ;;
 	both) rdma link delete "$DEV" 2>/dev/null &
