@@ -154,14 +154,23 @@ counter() {
 # link_del NS NAME: deletes the link NAME of the namespace NS
 link_del() { in_net "$1" rdma link delete "$2"; }
 
+# snmp NS GROUP NAME: prints a counter of the network stack in NS: NAME of the line GROUP (Ip, Tcp,
+# TcpExt) of /proc/net/snmp or /proc/net/netstat
+snmp() {
+	in_net "$1" cat /proc/net/snmp /proc/net/netstat | awk -v group="$2:" -v name="$3" '$1 == group {
+		for (i in names) if (names[i] == name) print $i
+		split($0, names)
+	}'
+}
+
 # by_name LINK COMMAND...: runs COMMAND, which executes rdma. rdma first requests the list of all
 # links. The kernel lists links by their index, one after the other. If another process deletes a
 # link with a lower index meanwhile, the kernel may omit a link. So if rdma prints "Wrong device
 # name" for an existing LINK, runs COMMAND again (at most five times in all).
 by_name() {
-	local link=$1 n said status
+	local link=$1 said status
 	shift
-	for n in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5; do
 		status=0
 		said=$("$@" 2>&1) || status=$?
 		if [ $status = 0 ] || [[ $said != *'Wrong device name'* ]] || [ ! -e "/sys/class/infiniband/$link" ]; then break; fi

@@ -201,11 +201,6 @@ bond() {
 
 ### A router between A and B
 
-# snmp NS NAME: prints a counter of IP in that namespace
-# shellcheck disable=SC2016 # awk's
-snmp() { in_net "$1" awk -v name="$2" '$1 == "Ip:" { for (i = 2; i <= NF; i++) if (!n[i]) n[i] = $i
-	else if (n[i] == name) print $i }' /proc/net/snmp; }
-
 # narrow MTU: sets the MTU of the cable between the router and B. B still advertises the old MSS to
 # A, so A learns of the new MTU only from the router.
 narrow() {
@@ -223,8 +218,8 @@ fragments() {
 	both_ends sysctl -qw net.ipv4.ip_no_pmtu_disc=1
 	narrow 576
 	all "a router that fragments" $FAR_B
-	check "a router that fragments: it has made fragments" [ "$(snmp "$NS_M" FragCreates)" -gt 100 ]
-	check "a router that fragments: B has reassembled packets" [ "$(snmp "$NS_B" ReasmOKs)" -gt 100 ]
+	check "a router that fragments: it has made fragments" [ "$(snmp "$NS_M" Ip FragCreates)" -gt 100 ]
+	check "a router that fragments: B has reassembled packets" [ "$(snmp "$NS_B" Ip ReasmOKs)" -gt 100 ]
 }
 
 # tunnel_of_router: makes an ipip tunnel between the router and B, to the network 10.79.0.0/24. With
@@ -248,9 +243,9 @@ fragments_of_fragments() {
 	lacks "$what" tunnel_of_router && return
 	check "$what: links" links "$IF_A" "$TUN_B"
 	all "$what" 10.79.0.2
-	n=$(snmp "$NS_B" ReasmOKs)
+	n=$(snmp "$NS_B" Ip ReasmOKs)
 	check "$what: B has reassembled packets" [ "$n" -gt 100 ]
-	check "$what: B has reassembled packets from packets" [ "$(snmp "$NS_M" FragCreates)" -gt $((n * 2)) ]
+	check "$what: B has reassembled packets from packets" [ "$(snmp "$NS_M" Ip FragCreates)" -gt $((n * 2)) ]
 }
 
 # learnt ADDRESS MTU: does A's route to ADDRESS have this MTU, which only the router reports?
