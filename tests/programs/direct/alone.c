@@ -33,6 +33,26 @@ void test_alone(uint32_t pairs)
 }
 
 /*
+ * @n queue pairs of the first link try to connect to a queue pair that never waits for them, until a
+ * test kills the process. The second link may be in another namespace than the process.
+ */
+void test_calling(uint32_t n)
+{
+	struct end x, y;
+	uint32_t i;
+
+	end_make(&y, &b);
+	for (i = 0; i < n; i++) {
+		end_make(&x, &a);
+		if (connect_end(&x, &y, &usual))
+			die("connect");
+	}
+	report(true, "the queue pairs try to connect");
+	fflush(stdout);
+	pause();
+}
+
+/*
  * @n queue pairs of the first link try to connect to queue pairs that never wait for them. The
  * process resets each of them again and again, and each of them begins again at once.
  */

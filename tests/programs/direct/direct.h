@@ -131,6 +131,7 @@ void test_reads(void);
 void test_wait(void);
 void test_stay(void);
 void test_alone(uint32_t pairs);
+void test_calling(uint32_t n);
 void test_restless(uint32_t n);
 void test_die(void);
 void test_many(uint32_t n);

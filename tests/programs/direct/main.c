@@ -5,9 +5,9 @@
  * the program. GID is the index of a GID of the link before it. GROUP is basics, attributes,
  * refusals, late, wrong, leave, reset, named, receives, rings, limits, errors, confirm, reads, wait,
  * die, many (NUMBER connections) or churn (NUMBER changes by each thread). The groups stay,
- * alone, crowd (NUMBER queue pairs on each link that never find their peer) and restless (NUMBER
- * such queue pairs on the first link, which are reset all the time) end when the process is
- * killed. SEED repeats a run. Results in TAP.
+ * alone, crowd (NUMBER queue pairs on each link that never find their peer), calling (NUMBER such
+ * queue pairs on the first link) and restless (NUMBER such queue pairs on the first link, which are
+ * reset all the time) end when the process is killed. SEED repeats a run. Results in TAP.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -47,6 +47,8 @@ static void run(const char *group, uint32_t n)
 		test_alone(16);
 	} else if (!strcmp(group, "crowd")) {
 		test_alone(n);
+	} else if (!strcmp(group, "calling")) {
+		test_calling(n);
 	} else if (!strcmp(group, "restless")) {
 		test_restless(n);
 	} else if (!strcmp(group, "churn")) {
