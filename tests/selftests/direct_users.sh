@@ -58,14 +58,15 @@ crowd() {
 	inside 0
 	calling crowd "$CROWD" "$DEV_D" "${AS[@]}" && count_to "$IWT_TIME" $(($(tries) + CROWD / 2)) tries
 }
-# beside_it: starts a queue pair of the user 1 of the namespace, and one of another user, who has no
-# queue pairs in the crowd. After ten seconds sets ONE and OTHER to the attempts of these queue pairs,
-# and MS to the time in milliseconds. MOST is the greatest possible ONE if user 1 shares the limit of
-# the crowd: eight attempts are not slowed down.
+# beside_it: starts a queue pair of the user 1 of the namespace, who makes one more namespace for its
+# program, and a queue pair of another user, who has none in the crowd. After ten seconds sets ONE and
+# OTHER to the attempts of these queue pairs, and MS to the time in milliseconds. MOST is the greatest
+# possible ONE if user 1 shares the limit of the crowd: eight attempts are not slowed down.
 beside_it() {
 	local begin=${EPOCHREALTIME/./} one other
 	one=$(snmp "$NS_C" Tcp OutRsts) other=$(snmp "$NS_B" Tcp OutRsts)
 	inside 1
+	AS+=(unshare -U)
 	calling one 1 "$DEV_C" "${AS[@]}" && calling other 1 "$DEV_B" setpriv --reuid 54400 --clear-groups || return
 	nap 10
 	ONE=$(($(snmp "$NS_C" Tcp OutRsts) - one)) OTHER=$(($(snmp "$NS_B" Tcp OutRsts) - other))
