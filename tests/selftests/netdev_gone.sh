@@ -3,12 +3,13 @@
 # Many net devices with links are deleted at once, while a link is added to another net device that
 # is also deleted. The command that adds the link must fail for a clear reason or succeed, and no
 # link may be left. Meanwhile two processes make network namespaces, and delete and add the link of
-# a net device that stays: both must always succeed. IWT_ROUNDS: number of rounds (8)
+# a net device that stays: both must always succeed. IWT_ROUNDS: number of rounds (8); IWT_MANY: number
+# of net devices (8)
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rdma unshare
 only_iw_tcp "other drivers fail for other reasons"
-GOES=g${TAG} LINK=iwtg${TAG} ROUNDS=${IWT_ROUNDS:-8} MANY=8 GROUP=77
+GOES=g${TAG} LINK=iwtg${TAG} ROUNDS=${IWT_ROUNDS:-8} MANY=${IWT_MANY:-8} GROUP=77
 
 # beside NAME COMMAND...: executes COMMAND again and again until the file "stop" exists; writes to
 # NAME.good and NAME.bad how often COMMAND has succeeded and failed, and its errors to NAME.said
