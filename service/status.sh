@@ -107,7 +107,7 @@ status_trust() {
 iw_tcp_device() {
 	[ "$(cat "$IB/$1/node_desc" 2>/dev/null)" = iw_tcp ] ||
 		[ -e "$IB/$1/ports/1/hw_counters/mpa_bad" ] ||
-		rdma statistic show link "$1/1" 2>/dev/null | grep -qw mpa_bad
+		rdma_for "$1" statistic show link "$1/1" 2>/dev/null | grep -qw mpa_bad
 }
 
 # find_links: reads the links that are visible here: into LINKS (link and net device), or into
@@ -386,7 +386,7 @@ status_listeners() {
 	for link in "${LINKS[@]}"; do
 		while read -r line; do
 			listener "${link% *}" "$line"
-		done < <(rdma resource show cm_id link "${link% *}" 2>/dev/null | grep 'state LISTEN')
+		done < <(rdma_for "${link% *}" resource show cm_id link "${link% *}" 2>/dev/null | grep 'state LISTEN')
 	done
 }
 

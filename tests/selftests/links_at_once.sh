@@ -50,6 +50,7 @@ forgetful() {
 		#!/bin/bash
 		case \$1-\$2 in
 		link-show)
+			echo list >>"$TMP/lists"
 			if rm "$TMP/omit/list" 2>/dev/null; then
 				"$real" link show | grep -vE "link (iwt_${NETDEV}0|other$TAG)/"
 				exit
@@ -77,6 +78,12 @@ shows() {
 	cat "$TMP/status"
 	return 1
 }
+# one_list: does iw_tcp-link status make a complete list only once?
+one_list() {
+	: >"$TMP/lists"
+	in_a env PATH="$TMP/bin:$PATH" iw_tcp-link status >/dev/null 2>&1
+	[ "$(wc -l <"$TMP/lists")" = 1 ]
+}
 exists() { [ -e "/sys/class/infiniband/$1" ]; }
 # renamed: gives the link of the first net device another name, as a udev rule of rdma-core does
 renamed() { in_a rdma dev set "iwt_${NETDEV}0" name "other$TAG"; }
@@ -89,6 +96,7 @@ check "a program omits a link from lists" forgetful
 check "omitted: up" in_a iw_tcp-link up "${NETDEV}0"
 check "omitted: the link exists already" omitting list iw_tcp-link up "${NETDEV}0"
 check "omitted: status shows the link" shows
+check "nothing is omitted: status makes one list" one_list
 check "omitted: another name" renamed
 check "omitted: the link gets its name again" omitting "list dev" iw_tcp-link name "iwt_${NETDEV}0"
 check "omitted: it has its name" exists "iwt_${NETDEV}0"
