@@ -168,15 +168,16 @@ snmp() {
 # link with a lower index meanwhile, the kernel may omit a link. So if rdma prints "Wrong device
 # name" for an existing LINK, runs COMMAND again (at most five times in all).
 by_name() {
-	local link=$1 said status
+	local link=$1 said=$TMP/said.$BASHPID status
 	shift
 	for _ in 1 2 3 4 5; do
 		status=0
-		said=$("$@" 2>&1) || status=$?
-		if [ $status = 0 ] || [[ $said != *'Wrong device name'* ]] || [ ! -e "/sys/class/infiniband/$link" ]; then break; fi
+		# a file, because a pipe would wait for a process that iwt_patient could not end
+		"$@" >"$said" 2>&1 || status=$?
+		if [ $status = 0 ] || ! grep -q 'Wrong device name' "$said" || [ ! -e "/sys/class/infiniband/$link" ]; then break; fi
 		nap 0.1
 	done
-	[ -z "$said" ] || printf '%s\n' "$said"
+	cat "$said"
 	return $status
 }
 

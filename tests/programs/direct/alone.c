@@ -6,6 +6,13 @@
 
 #include "direct.h"
 
+/* The tests wait for this line. */
+static void say_begun(void)
+{
+	report(true, "the queue pairs try to connect");
+	fflush(stdout);
+}
+
 /*
  * On each link, requests of @pairs queue pairs wait for a connection for ever, until a test kills
  * the process or removes a link. The queue pairs of one link try to connect, the queue pairs of
@@ -27,8 +34,7 @@ void test_alone(uint32_t pairs)
 		    post_recv(&x, i) || post_recv(&y, i))
 			die("connect");
 	}
-	report(true, "the queue pairs try to connect");
-	fflush(stdout);
+	say_begun();
 	pause();
 }
 
@@ -47,8 +53,7 @@ void test_calling(uint32_t n)
 		if (connect_end(&x, &y, &usual))
 			die("connect");
 	}
-	report(true, "the queue pairs try to connect");
-	fflush(stdout);
+	say_begun();
 	pause();
 }
 
@@ -70,9 +75,7 @@ void test_restless(uint32_t n)
 		for (i = 0; i < n; i++)
 			if (to_state(&x[i], IBV_QPS_RESET) || connect_end(&x[i], &y, &usual))
 				die("connect");
-		if (!rounds) {
-			report(true, "the queue pairs try to connect");
-			fflush(stdout);
-		}
+		if (!rounds)
+			say_begun();
 	}
 }
