@@ -59,6 +59,15 @@ resource) # a server still runs after the end of the script
 	setsid rping -s -a 10.9.0.1 >/dev/null 2>&1 &
 	timeout 60 bash -c 'until rdma resource show cm_id | grep -q LISTEN; do sleep 0.1; done'
 	;;
+orphans) # writes 300 lines of the status while children of the writer end
+	. /opt/iw_tcp/vm/gate.sh
+	for ((line = 0; line < 300; line++)); do
+		sleep 100 &
+		sleep 0.01 &
+		kill $! 2>/dev/null || :
+		status "note line $line"
+	done
+	;;
 flags) /opt/iw_tcp/bin/iwt_flags ;;
 crash) sh -c 'kill -SEGV $$' || : ;;
 abort) sh -c 'kill -ABRT $$' || : ;;

@@ -13,6 +13,11 @@ PATIENCE=20
 # exists. The gate's own test (gate-test) writes a shorter time into the file NS_PATIENCE_FILE.
 NS_PATIENCE=200 NS_PATIENCE_FILE=/run/lab.patience
 
+# status LINE: writes LINE to the tty LAB_STATUS. Closing a tty waits until its output has been sent,
+# but a signal ends this wait, and the rest of the output is lost. So a subshell writes the line:
+# process 1 often receives SIGCHLD, but a subshell has no children.
+status() { (printf '%s\n' "$*" >"/dev/$LAB_STATUS"); }
+
 complain() { status "gate $*"; }
 
 # in_namespaces COMMAND...: runs COMMAND in the current network namespace, and then in every named
