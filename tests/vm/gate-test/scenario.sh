@@ -51,6 +51,13 @@ namespace | slow) # a network namespace that is never destroyed, or that is dest
 	ip netns exec lab modprobe lab_fault fault="$1"
 	[ "$1" = slow ] || echo 5 >/run/lab.patience
 	;;
+nfs) # a network namespace that is never destroyed, before a test of the NFS server
+	ip netns add lab
+	ip netns exec lab modprobe lab_fault fault=namespace
+	echo 5 >/run/lab.patience
+	echo "modprobe nfsd" >/tmp/nfs.sh
+	bash "$(dirname "$0")/../../lib/suite.sh" /tmp/nfs.sh
+	;;
 panic) echo c >/proc/sysrq-trigger; sleep 60 ;;
 off) echo "$LAB_OFF" >/proc/sysrq-trigger; sleep 60 ;;
 endless) sleep 600 ;;

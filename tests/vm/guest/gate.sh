@@ -124,7 +124,8 @@ gate_namespaces() {
 	rdma system show 2>/dev/null | grep -q 'netns ' || return
 	# The kernel's NFS server never releases the callback transport of a connection over RDMA
 	# (tests/soak/level.sh explains this). The transport has a reference to the network
-	# namespace, so here a remaining namespace is no fault.
+	# namespace, so here a remaining namespace is no fault. lib/suite.sh calls this
+	# function before a test of the NFS server, for the tests that have run so far.
 	if grep -q '^nfsd ' /proc/modules; then
 		[ -z "$(namespaces_left)" ] || status "note a network namespace lives on, as those of an NFS server do"
 		return
