@@ -197,20 +197,20 @@ def transferred_or_failed(t):
     conn.none()
 
 
-def long_region(ulp, number, piece, pieces):
+def long_region(ulp, number, piece, pieces, access="lo"):
     """
     Registers a region that contains the same memory, of "piece" octets, "pieces" times; number: the
-    number of the region. If possible, the region uses on-demand paging, because User-Mode Linux
+    number of the region; returns its keys and address. If possible, the region uses on-demand paging, because User-Mode Linux
     needs a mapping in its host for each present page of a process, and a process of the host can
     have only 65530 mappings.
     """
     try:
-        ulp.mr(mr=number, len=piece, again=pieces, access="lo")
+        return ulp.mr(mr=number, len=piece, again=pieces, access=access)
     except UlpError:
         with open("/proc/cpuinfo", encoding="ascii") as cpu:
             if "User Mode Linux" in cpu.read():
                 raise Skip("a process may not have so many pages here") from None
-        ulp.mr(mr=number, len=piece, again=pieces, access="l")
+        return ulp.mr(mr=number, len=piece, again=pieces, access=access.replace("o", ""))
 
 
 @row("DDP-33")
@@ -238,6 +238,29 @@ def too_long_to_post(t):
                 check(not any(seg.last for seg in got), "the message has ended")
                 conn.peer.rst()
                 equal(conn.poll()[0][:2], (1, FLUSH), "a message of %d octets, cut short" % size)
+
+
+@row("RDMAP-11")
+def longest_reads(t):
+    """A Read of 2^32-1 octets begins, at the requester and at the responder"""
+    longest, piece = (1 << 32) - 1, 4 << 20
+    ulp = t.ulp()
+    listener = t.listener(ulp)
+    number = ulp.new()
+    region = long_region(ulp, number, piece, (1 << 32) // piece, "lro")
+    conn = t.passive(ulp=ulp, listener=listener, recvs=0)
+    conn.post("read", wr=1, sge="%d:0:%d" % (number, longest), stag=9, raddr=5)
+    sink, sink_offset, size, stag, source = conn.peer.segment().read_request()
+    equal((sink, sink_offset, size, stag, source), (region["lkey"], region["addr"], longest, 9, 5), "Read Request")
+    conn.peer.put_read(region["stag"], region["addr"], longest)
+    data = t.rng.randbytes(1400)
+    for at in range(0, 1400 * 100, 1400):
+        conn.peer.put(fpdu.tagged(fpdu.READ_RESP, sink, sink_offset + at, data, last=False))
+        seg = conn.peer.segment()
+        equal((seg.opcode, seg.last), (fpdu.READ_RESP, False), "Response")
+    check(ulp.dump(mr=number, off=1400 * 99, len=1400) == data, "data")
+    conn.peer.rst()
+    equal(conn.poll()[0][:2], (1, FLUSH), "a Read that is cut short")
 
 
 @row("DDP-46")
