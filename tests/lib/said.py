@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Checks whether statements of the documents about this source tree are true, for docs-check:
-numbers, features, files, sections, jobs. has(name) returns whether there is a file of this name: in
-check_features() a file of the driver, in check_evidence() a file of the tree."""
+numbers, features, files, sections, jobs, and which tests run where. has(name) returns whether there
+is a file of this name: in check_features() a file of the driver, in check_evidence() a file of the
+tree."""
+import collections
 import fnmatch
 import re
+import shlex
 
 NUMBERS = {word: n for n, word in enumerate(
     "two three four five six seven eight nine ten eleven twelve".split(), 2)}
@@ -135,6 +138,130 @@ def check_complete(items, selftests):
             yield "no job of make check runs selftests/%s.sh" % name
 
 
+# A job of tests/check. labs: the laboratories that its command names; works: its tests, each with its
+# variables and arguments, and its command
+Job = collections.namedtuple("Job", "name labs works")
+
+
+def jobs_of(items):
+    """Returns the Jobs in the output of "tests/check --items"."""
+    lines = [line.split("\t") for line in items.splitlines()]
+    return [Job(name, re.findall(r"--lab ([\w.-]+)", command), [command, *shlex.split(tests)])
+            for name, command, tests in lines]
+
+
+NAME = r"`*[\w.-]*\w`*"
+NAMES = r"(%s(?:(?:, and|,| and) %s)*)" % (NAME, NAME)
+HOURS = r"\bfor (an hour|half an hour|\d+ seconds|\d+ minutes|\d+ hours)\b"
+RUN = r"`{0,2}make (check(?:-long)?)`{0,2} runs?\s"
+
+
+def labs_in(text, labs, before=r"(?:the )?(?:laborator(?:y|ies) |labs? )?"):
+    """Returns the laboratories in text: "in ``uml`` and ``6.12``", "in the laboratory ``uml``"."""
+    lists = re.findall(r"\b[Ii]n " + before + NAMES, re.sub(r"\s*\([^)]*\)", "", text))
+    found = [re.findall(r"[\w.-]*\w", re.sub(r"\band\b", "", words)) for words in lists]
+    return [name for names in found if names[0] in labs for name in names if name in labs]
+
+
+def scripts_in(text):
+    """Returns the scripts that text names: any script that ends in .sh, and ``tests/...``."""
+    return re.findall(r"(?<![\w./-])(?:tests/)?((?:[\w-]+/)*[\w-]+\.sh)\b", text) + \
+        [name for name in re.findall(r"``tests/([\w/-]+)``", text)]
+
+
+def seconds_of(words):
+    """Returns the seconds of "half an hour", "70 seconds" and so on."""
+    if words.endswith("an hour"):
+        return 1800 if words.startswith("half") else 3600
+    return int(words.split()[0]) * {"seconds": 1, "minutes": 60, "hours": 3600}[words.split()[1]]
+
+
+def runs_of(jobs, script, lab=None, options=()):
+    """Returns the works that run the script with these options in the laboratory (None: in any)."""
+    return [work for job in jobs if lab in (None, *job.labs) for work in job.works
+            if all(option in work for option in options) and
+            any(word == script or word.endswith("/" + script) for word in work.split())]
+
+
+def check_run(claim, jobs, labs, default):
+    """Yields what is wrong with a claim, the rest of a sentence after "``make check`` runs". jobs: the
+    Jobs of this command. See check_runs()."""
+    scripts, where = scripts_in(claim), labs_in(claim, labs)
+    options = re.findall(r"``(--[^`]+|[A-Z]\w*=[^`]*)``", claim)
+    times = re.split(HOURS, claim)[1:]
+    if not scripts and (times or re.match(r"(this|the) test\b", claim)):
+        yield "no script is named"
+    for script in scripts:
+        for lab in where or [None]:
+            if not runs_of(jobs, script, lab, options):
+                yield " ".join(["no job runs", script, *options, "in " + lab if lab else ""]).strip()
+    for lab in where if not scripts else ():
+        if not any(lab in job.labs for job in jobs):
+            yield "no job in " + lab
+    for words, rest in zip(times[::2], times[1::2]):
+        for script in scripts:
+            for lab in labs_in(rest, labs) or [None]:
+                took = sum(int((re.findall(r"--time (\d+)", work) or [default(script)])[0])
+                           for work in runs_of(jobs, script, lab, options))
+                if took and took != seconds_of(words):
+                    yield "%s runs for %d seconds%s" % (script, took, " in " + lab if lab else "")
+
+
+def check_place(sentence, jobs, labs):
+    """Yields a message for each script of a job that the sentence names together with a laboratory in
+    which no job runs the script."""
+    for script in scripts_in(sentence):
+        for lab in labs_in(sentence, labs, "the laborator(?:y|ies) ") if runs_of(jobs, script) else ():
+            if not runs_of(jobs, script, lab):
+                yield "%s: no job runs %s in %s" % (sentence[:50], script, lab)
+
+
+def check_programs(sentence, sets):
+    """Yields a message for each job that the sentence names with the wrong command or program."""
+    for name, command in re.findall(r"``([\w.-]+)`` of ``make (check(?:-long)?)``", sentence):
+        if name not in [job.name for job in sets[command]]:
+            yield "make %s has no job %s" % (command, name)
+    named = re.findall(r"``(tests/[^`]+)``,? \(?the job ``([\w.-]+)``", sentence)
+    named += [(program, name) for name, program in re.findall(r"job ``([\w.-]+)`` runs ``(tests/[^`]+)``", sentence)]
+    for program, name in named:
+        if not any(runs_command(job, program) for jobs in sets.values() for job in jobs if job.name == name):
+            yield "the job %s does not run %s" % (name, program)
+    for program, command in re.findall(r"``(tests/[^`]+)``,? (?:is )?a job of ``make (check(?:-long)?)``", sentence):
+        if not any(runs_command(job, program) for job in sets[command]):
+            yield "no job of make %s runs %s" % (command, program)
+
+
+def runs_command(job, command):
+    """Does the job run this command on this machine, perhaps with a time limit or more arguments?"""
+    return " %s " % command in re.sub(r" --time \d+", "", job.works[0]) + " "
+
+
+def check_runs(text, sets, labs, default):
+    """
+    Yields a message for each wrong statement about what "make check" and "make check-long" run. sets:
+    {"check": Jobs, "check-long": Jobs}; labs: names of all laboratories; default(script): returns
+    the seconds that a script runs without --time. A statement has one of these forms, in which LIST
+    is a list of names:
+
+      ``make check`` runs LIST [for 70 seconds] [with ``OPTIONS``] [in LIST]
+      ``make check`` runs these commands (or: such pairs)::
+      in the laboratory LIST, ``SCRIPT`` ...     (one of the two commands runs the script there)
+      the job ``NAME`` of ``make check``; the job ``NAME`` runs ``tests/PROGRAM``
+      ``tests/PROGRAM``, a job of ``make check``; ``tests/PROGRAM`` (the job ``NAME``)
+    """
+    for sentence in re.split(r"(?<=[.:;])\s+|\n\n", re.sub(r"(?<!\n)\n(?!\n)\s*", " ", text)):
+        first, *claims = re.split(RUN, sentence)
+        for command, claim in zip(claims[::2], claims[1::2]):
+            for what in check_run(claim, sets[command], labs, default):
+                yield "make %s runs %s: %s" % (command, claim[:50], what)
+        yield from check_place(first, [job for jobs in sets.values() for job in jobs], labs)
+        yield from check_programs(sentence, sets)
+    for command, block in re.findall(RUN + r"(?:these\scommands|such\spairs)::\n\n((?: {4}.*\n)+)", text):
+        for line in block.splitlines():
+            if not any(runs_command(job, line.strip()) for job in sets[command]):
+                yield "make %s does not run %s" % (command, line.strip())
+
+
 def check_range(text, oldest, newest):
     """Yields (line, message) for each range of kernels that begins with the oldest tested kernel
     and does not end with the newest. Ranges are "6.1 to 7.2" or "6.1, 6.12 or 7.2"."""
@@ -152,6 +279,62 @@ def check_tested(text, tested, oldest, newest):
         yield "the table has the kernels %s, include/compat/kernels has %s" % (" ".join(rows), " ".join(tested))
     if tested[:1] + tested[-1:] != [oldest, newest]:
         yield "the tested kernels are not those from %s to %s" % (oldest, newest)
+
+
+def check_defaults(text, source):
+    """Yields a message for each default in tests/README ("IWT_NAME  SCRIPT.sh: meaning (300)") that the
+    script does not have. source: a function that returns the text of a script."""
+    for name, meanings in re.findall(r"^    (IWT_\w+) +(.*(?:\n {20}.*)*)", text, re.M):
+        for script, number in re.findall(r"([\w/]+\.sh): [^;()]*\((\d+)", " ".join(meanings.split())):
+            if not re.search(r"%s:-%s\b" % (name, number), source(script)):
+                yield "%s: %s is not %s without the variable" % (script, name, number)
+
+
+# for prove(): jobs, wrong statements about them, and right statements
+JOBS = {"check": jobs_of("t\ttests/vm/run --lab uml x\tselftests/a.sh\\ --time\\ 40 selftests/a.sh\\ --time\\ 30\n"
+                         "f\ttests/vm/run --lab 6.12 x\tselftests/b.sh N=3\\ soak/c.sh\n"
+                         "h\thost_suite tests/x/run --quick \th\n"),
+        "check-long": jobs_of("l\ttests/vm/run --lab debug x\tselftests/a.sh\\ --time\\ 1800\n"
+                              "x\thost_suite tests/x/run --lab uml \tx\n"
+                              "two\thost_suite tests/vm/two --time 900 6.1 7.2 d.sh \ttwo\n")}
+WRONG_RUNS = (
+    "``make check`` runs ``a.sh`` in ``debug``.",
+    "``make check`` runs ``a.sh`` and ``b.sh`` in the laboratory ``uml``.",
+    "``make check`` runs ``b.sh`` in the laboratories ``6.12`` and ``uml``.",
+    "``make check`` runs ``nothing.sh``.",
+    "``make check-long`` runs ``tests/x/run`` with ``--quick`` in ``uml``.",
+    "``make check-long`` runs ``tests/selftests/b.sh``.",
+    "``make check`` runs ``a.sh`` for 60 seconds in ``uml``.",
+    "``make check`` runs ``a.sh`` for 70 seconds in ``uml`` and for 5 minutes in ``debug``.",
+    "``make check`` runs ``b.sh`` for 11 seconds in ``6.12``.",
+    "``make check-long`` runs ``a.sh`` for an hour.",
+    "``make check`` runs ``a.sh``; ``make check-long`` runs this test.",
+    "``make check`` runs it for 70 seconds.",
+    "``make check`` runs ``c.sh`` with ``N=4`` in ``6.12``.",
+    "``make check-long`` runs everything in ``6.12``.",
+    "make check runs a test in the labs 6.12 (a kernel) and debug",
+    "In the laboratory ``debug``, ``b.sh`` runs.",
+    "the job ``t`` of ``make check-long``.",
+    "``tests/x/run --slow`` is a job of ``make check``.",
+    "The job ``t`` runs ``tests/x/run``.",
+    "``tests/x/run`` (the job ``l``).",
+    "``make check-long`` runs such pairs::\n\n    tests/vm/two 6.1 7.2 e.sh\n",
+)
+RIGHT_RUNS = """
+``make check`` runs ``a.sh`` for 70 seconds in ``uml``, and more.
+``make check-long`` runs ``a.sh`` for
+half an hour in the laboratory ``debug``. ``make check`` runs ``b.sh`` for 10 seconds in ``6.12``;
+``make check`` runs ``c.sh`` with ``N=3`` in ``6.12``. ``make check`` runs ``b.sh`` and ``soak/c.sh``
+in ``6.12``, and ``make check-long`` runs ``a.sh`` in ``debug``. In the laboratory ``debug``,
+``a.sh`` and ``nothing.sh`` run. In ``make check`` nothing runs for 3 seconds. ``make check-long``
+runs ``tests/x/run`` in ``uml``. ``make check`` runs the rest in
+``uml`` and ``6.12``. make check runs a test in the labs 6.12 (a kernel) and uml.
+``t`` of ``make check``. ``tests/x/run --quick`` is a job of ``make check``. The job ``x`` of
+``make check-long`` runs ``tests/x/run``. ``tests/x/run``, the job ``h`` of ``make check``.
+``make check-long`` runs these commands::
+
+    tests/vm/two 6.1 7.2 d.sh
+"""
 
 
 def prove():
@@ -172,6 +355,8 @@ def prove():
         list(check_evidence('documented: user guide, "Nothing"', {"Links"}, bool, ())),
         list(check_evidence("user guide, setting nothing", set(), bool, ("crc",))),
         list(check_evidence("nowhere.sh: x", set(), lambda name: False, ())),
+        *(list(check_runs(text, JOBS, {"uml", "6.12", "debug"}, lambda script: 10)) for text in WRONG_RUNS),
+        list(check_defaults("    IWT_A   a.sh: one (1); b.sh:\n%stwo (2 or 3)\n" % (20 * " "), lambda script: "${IWT_A:-1}")),
         list(check_complete("IWT_X=1\\ selftests/b.sh selftests/ba.sh", {"a", "b"})),
     )
     right = (
@@ -185,6 +370,8 @@ def prove():
         list(check_installed(".SH FILES\n.TP\n.I /usr/lib/a\\-b.rules\nx\n", ["usr/lib/a-b.rules"])),
         list(check_evidence('user guide, "Links"; a.sh; the setting crc', {"Links"}, bool, ("crc",))),
         list(check_complete("selftests/a.sh\\ x", {"a"})),
+        list(check_defaults("    IWT_A   a.sh: one (1), two\n    IWT_B   x\n", lambda script: "${IWT_A:-1}")),
+        list(check_runs(RIGHT_RUNS, JOBS, {"uml", "6.12", "debug"}, lambda script: 10)),
     )
     for n, got in enumerate(wrong):
         if len(got) != 1:
