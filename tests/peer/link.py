@@ -142,11 +142,11 @@ class Link:
     def _pseudo(self, size):
         return self.address.packed + self.there.packed + struct.pack(">II", size, TCP)
 
-    def send(self, head, data, mss=0):
+    def packet(self, head, data, mss=0):
         """
-        Sends a TCP segment (header and data) as one packet of any length. If mss is not 0 and the
-        data are longer than mss, the kernel of the other side receives one buffer that it treats as
-        several segments (GSO).
+        Returns the parts of a packet for tx: a TCP segment (header and data) of any length. If mss
+        is not 0 and the data are longer than mss, the kernel of the other side receives one buffer
+        that it treats as several segments (GSO).
         """
         size = len(head) + len(data)
         value = total(self._pseudo(size))
@@ -154,7 +154,11 @@ class Link:
         begin = 14 + (40 if self.v6 else 20)
         gso = (GSO_TCP6 if self.v6 else GSO_TCP4) if mss and len(data) > mss else 0
         vnet = struct.pack("=BBHHHH", NEED_CHECKSUM, gso, begin + len(head), mss if gso else 0, begin, 16)
-        self.tx.sendmsg((vnet, self.mac + MAC + struct.pack(">H", self.kind) + self._ip(size, TCP) + head, data))
+        return vnet, self.mac + MAC + struct.pack(">H", self.kind) + self._ip(size, TCP) + head, data
+
+    def send(self, head, data, mss=0):
+        """Sends the packet that packet() returns."""
+        self.tx.sendmsg(self.packet(head, data, mss))
 
     def send_fragments(self, head, data, size):
         """
