@@ -13,208 +13,17 @@ sends all octets of a stream, and TCP's large buffers (TSO) have these octets in
 memory.
 """
 import argparse
-import re
 import shlex
-import socket
 import subprocess
 import sys
-import time
 
-import fpdu
-import mpa
-from case import MEM_LEN, Case, Conn, Place, add_arguments
+from case import Case, Place, add_arguments
 from mpa import Tap
-from outcome import equal
-from ulp import SUCCESS
+from shape_kinds import class_of
+from shape_stream import Shape
 
 MOST = 2.2          # the largest quotient of the instructions for two streams: N and 2 N segments
-PIECE = 32000       # octets in one piece of TCP's memory, if all earlier octets are acknowledged
-SEGMENTS = 1200     # the largest number of segments in a stream
-SETTLE = 0.1        # seconds until all work is done; the clock of an idle machine skips this time
 TRIES = 3           # measurements; the smallest counts, because the kernel may do other work, too
-
-
-def idle():
-    """Returns how long the processor has been idle since boot, in nanoseconds."""
-    with open("/proc/timer_list", encoding="ascii") as file:
-        return sum(map(int, re.findall(r"\.idle_sleeptime *: (\d+) nsecs", file.read())))
-
-
-def busy(work):
-    """Returns how many instructions the machine executes for the function work() and its
-    effects."""
-    time.sleep(SETTLE)
-    before, began = idle(), time.monotonic_ns()
-    work()
-    time.sleep(SETTLE)
-    took = time.monotonic_ns() - began
-    return took - (idle() - before)
-
-
-class Shape:
-    """
-    The shape of a stream. who: the owner of the receiving queue pair, "process" or "kernel"; kind:
-    name of the method of Stream that makes the segments; payload: octets of each segment, or a
-    tuple of sizes that repeat; crc, markers: whether the stream has CRCs and markers; sges: number
-    of elements of the receive. ends: the stream has an error, which ends the connection.
-    """
-
-    def __init__(self, who, kind, payload, crc=False, markers=False, sges=1):
-        self.who, self.kind, self.crc, self.markers, self.sges = who, kind, crc, markers, sges
-        self.ends = kind.endswith(("beyond", "too_long"))
-        self.payload = payload if isinstance(payload, tuple) else (payload,)
-
-    def __str__(self):
-        return "%s, %s of %s octets%s%s%s" % (
-            self.who, self.kind.replace("_", " "), " and ".join(map(str, self.payload)), ", CRC" if self.crc else "",
-            ", markers" if self.markers else "", ", %d elements" % self.sges if self.sges > 1 else "")
-
-    def many(self):
-        """Returns the number of segments of the shorter stream; the longer stream has twice as many
-        segments."""
-        size = max(self.payload) + 2 + 18 + 3 + 4
-        return min(SEGMENTS, PIECE // size, MEM_LEN // 2 // max(max(self.payload), 1)) // 2
-
-
-class Stream:
-    """A connection of the peer with the device, for one shape."""
-
-    def __init__(self, case, shape, ulp, listener):
-        self.case, self.shape = case, shape
-        flags = (mpa.C if shape.crc else 0)
-        if shape.who == "kernel":
-            peer = case.connect(listener)
-            peer.request(flags, 1)
-            peer.reply()
-            peer.put_write()
-            self.conn = Conn(peer, None, None)
-        else:
-            self.conn = case.passive(flags=flags, ulp=ulp, listener=listener, recvs=0, sge=shape.sges)
-        self.peer, self.last = self.conn.peer, None
-        self.peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
-        self.warm()
-
-    def warm(self):
-        """
-        Sends until TCP's congestion window, which is small at first, is as large as a whole stream.
-        """
-        one = fpdu.tagged(fpdu.WRITE, 1, 0)
-        for _ in range(3):
-            # without markers all FPDUs have the same octets
-            octets = self.peer.frame(*[one] * 3000) if self.peer.tx.markers else self.peer.frame(one) * 3000
-            self.peer.send(octets)
-            time.sleep(SETTLE)
-
-    # The kinds of streams: each method prepares the device for a stream of count segments, and
-    # returns their ULPDUs. parts(), total(), recv() and ask() help these methods.
-
-    def parts(self, count):
-        """Yields the (offset, length) of each payload."""
-        at = 0
-        for n in range(count):
-            size = self.shape.payload[n % len(self.shape.payload)]
-            yield at, size
-            at += size
-
-    def total(self, count):
-        """Returns the number of octets of all payloads."""
-        return sum(size for _, size in self.parts(count))
-
-    def write(self, count, room=0):
-        """Segments of one Write. room: the Write begins this number of octets before the end of the
-        region (0: at the beginning of the region)."""
-        conn = self.conn
-        begin = conn.addr + (MEM_LEN - room if room else 0)
-        return [fpdu.tagged(fpdu.WRITE, conn.stag, begin + at, bytes(size), last=False)
-                for at, size in self.parts(count)]
-
-    def writes(self, count):
-        """As many Writes as segments: each Write has one segment."""
-        return [fpdu.tagged(fpdu.WRITE, self.conn.stag, self.conn.addr, bytes(size)) for _, size in self.parts(count)]
-
-    def write_beyond(self, count):
-        """A Write whose last segment is beyond the end of its region."""
-        return self.write(count, self.total(count) - 1)
-
-    def recv(self, length):
-        """Lets the process post a receive of this length. Its elements have the same length, except
-        the last."""
-        if self.shape.who == "kernel":
-            return
-        conn, each = self.conn, length // self.shape.sges
-        sges = ["%d:%d:%d" % (conn.mr, n * each, each) for n in range(self.shape.sges - 1)]
-        sges.append("%d:%d:%d" % (conn.mr, each * len(sges), length - each * len(sges)))
-        conn.recv(n=1, wr=1, sge=",".join(sges))
-
-    def send(self, count, cut=0):
-        """Segments of one Send; its receive is cut octets shorter than the Send."""
-        self.recv(self.total(count) - cut)
-        msn, total = self.peer.next(0), self.total(count)
-        self.last = fpdu.untagged(fpdu.SEND, 0, msn, b"", total)
-        return [fpdu.untagged(fpdu.SEND, 0, msn, b"n" + bytes(size - 1), at, last=False)
-                for at, size in self.parts(count)]
-
-    def send_too_long(self, count):
-        """A Send whose last segment is beyond the end of its receive."""
-        return self.send(count, 1)
-
-    def ask(self, length):
-        """Makes the device send a Read Request for length octets; returns its sink STag and sink
-        offset."""
-        conn = self.conn
-        if self.shape.who == "kernel":
-            ask = b"r\0\0\0" + (7).to_bytes(4, "big") + bytes(8) + length.to_bytes(4, "big")
-            self.peer.put(fpdu.untagged(fpdu.SEND, 0, self.peer.next(0), ask))
-        else:
-            conn.post("read", wr=2, sge="%d:0:%d" % (conn.mr, length), stag=7, raddr=0)
-        return self.peer.message(fpdu.READ_REQ)[0].read_request()[:2]
-
-    def response(self, count, cut=0):
-        """Segments of one Read Response; its Read is cut octets shorter than the Response."""
-        stag, offset = self.ask(self.total(count) - cut)
-        self.last = fpdu.tagged(fpdu.READ_RESP, stag, offset + self.total(count))
-        return [fpdu.tagged(fpdu.READ_RESP, stag, offset + at, bytes(size), last=False)
-                for at, size in self.parts(count)]
-
-    def response_too_long(self, count):
-        """A Read Response whose last segment is beyond the end of the Read."""
-        return self.response(count, 1)
-
-    def whole(self, count):
-        """One Write in one FPDU; cost() sends the FPDU in count TCP segments."""
-        return [fpdu.tagged(fpdu.WRITE, self.conn.stag, self.conn.addr, bytes(self.total(count)))]
-
-    def cost(self, count):
-        """Returns the number of instructions for a stream of count segments."""
-        octets = self.peer.frame(*getattr(self, self.shape.kind)(count))
-        sock = self.peer.sock
-        if self.shape.kind != "whole":
-            return busy(lambda: sock.sendall(octets))
-        step = len(octets) // count
-        pieces = [octets[at:at + step] for at in range(0, len(octets), step)]
-
-        def work():
-            for piece in pieces:
-                sock.send(piece)
-        return busy(work)
-
-    def finish(self):
-        """Sends the last segment of the message, so that another message can begin."""
-        if not self.last:
-            return
-        self.peer.put(self.last)
-        if self.conn.ulp:
-            equal(self.conn.poll()[0].status, SUCCESS, "status")
-        elif self.shape.kind == "response":
-            self.peer.message(fpdu.SEND)
-        self.last = None
-
-    def end(self):
-        """Ends the connection."""
-        self.peer.rst()
-        if self.conn.ulp:
-            self.conn.ulp.event(id=self.conn.id, want="DISCONNECTED")
-            self.conn.ulp.destroy(id=self.conn.id)
 
 
 class Gate:
@@ -225,11 +34,17 @@ class Gate:
         self.ulp = self.case.ulp()
         self.listener = self.case.listener(self.ulp)
         self.case.setting("crc", "off")
-        self.markers = None
+        self.settings = {}
 
     def stream(self, shape):
         """Makes a connection for the shape; returns its Stream."""
-        return Stream(self.case, shape, self.ulp, self.echo if shape.who == "kernel" else self.listener)
+        return class_of(shape)(self.case, shape, self.ulp, self.echo if shape.who == "kernel" else self.listener)
+
+    def set(self, name, on):
+        """Turns a setting of the link on or off."""
+        if self.settings.get(name) != on:
+            self.settings[name] = on
+            self.case.setting(name, "on" if on else "off")
 
     def costs(self, shape, *counts):
         """ Returns, for each count, the number of instructions: the smallest of TRIES measurements.
@@ -251,9 +66,8 @@ class Gate:
 
     def judge(self, tap, shape):
         """Checks that twice as many segments need 0.5 to MOST times as many instructions."""
-        if self.markers != shape.markers:
-            self.markers = shape.markers
-            self.case.setting("markers", "on" if shape.markers else "off")
+        self.set("markers", shape.markers)
+        self.set("ahead", shape.ahead)
         count = shape.many()
         once, twice = self.costs(shape, count, 2 * count)
         times = twice / max(once, 1)
@@ -292,6 +106,21 @@ def shapes():
     yield Shape("process", "write", 4, True, True)
     yield Shape("process", "whole", 24, True)
     yield Shape("process", "whole", 24, True, True)
+    for kind in ("write", "send", "response"):
+        yield Shape("process", kind, 4, False, True)
+    for crc in (False, True):
+        for kind in ("write", "send", "response"):
+            yield Shape("process", kind, 100, crc, True)
+        for kind in ("write", "send"):
+            yield Shape("process", kind, 1400, crc, True)
+        for payload in (4, 100):
+            yield Shape("process", "reads", payload, crc)
+        yield Shape("process", "atomics", 8, crc)
+        yield Shape("process", "immediates", 8, crc)
+        yield Shape("process", "solicited_sends", 4, crc)
+    yield Shape("process", "invalidating_sends", 4)
+    for kind in ("write_ahead", "write_ahead_apart", "whole_ahead"):
+        yield Shape("process", kind, 24, True, True)
 
 
 def main():
