@@ -179,7 +179,7 @@ def seconds_of(words):
 def runs_of(jobs, script, lab=None, options=()):
     """Returns the works that run the script with these options in the laboratory (None: in any)."""
     return [work for job in jobs if lab in (None, *job.labs) for work in job.works
-            if all(option in work for option in options) and
+            if all(re.search(re.escape(option) + r"(?!\S)", work) for option in options) and
             any(word == script or word.endswith("/" + script) for word in work.split())]
 
 
@@ -311,6 +311,7 @@ WRONG_RUNS = (
     "``make check`` runs ``a.sh``; ``make check-long`` runs this test.",
     "``make check`` runs it for 70 seconds.",
     "``make check`` runs ``c.sh`` with ``N=4`` in ``6.12``.",
+    "``make check`` runs ``a.sh`` with ``--time 4`` in ``uml``.",
     "``make check-long`` runs everything in ``6.12``.",
     "make check runs a test in the labs 6.12 (a kernel) and debug",
     "In the laboratory ``debug``, ``b.sh`` runs.",
