@@ -56,17 +56,24 @@ stamp() {
 	done
 }
 
-# run_items INDEX LIST LOG PART: runs the items of LIST (quoted for the shell) with the command of
-# the job. Writes the output to the file LOG, and the results (count.awk) to the file PART.
+# log_of NAME RUN: prints the name of the log of a job's run. Run number 1 runs all items of the
+# job; each later run repeats some of them. Two files belong to the file LOG: LOG.part has the
+# results of this run (count.awk). LOG.excuses has the items that must run once more, and the
+# reasons (excuse.awk); it exists only if standstills of the machine can explain all failures of
+# the run.
+log_of() { if [ "$2" = 1 ]; then echo "$LOGS/$1.log"; else echo "$LOGS/$1.log.$2"; fi; }
+
+# run_items INDEX LIST LOG: runs the items of LIST (quoted for the shell) with the command of the
+# job, and writes LOG, LOG.part and LOG.excuses
 run_items() {
-	local name=${NAMES[$1]} list=$2 log=$3 part=$4 status verdict count
-	eval "count=($list)"
+	local name=${NAMES[$1]} list=$2 log=$3 part=$3.part status verdict items
+	eval "items=($list)"
 	{
 		TIMEFORMAT='%0R s, %0U+%0S s of processor time'
 		time eval "${COMMANDS[$1]} $list" 2>&1 </dev/null | stamp >"$log"
 		status=${PIPESTATUS[0]}
 	} 2>"$LOGS/$name.time"
-	awk -v items="${#count[@]}" -v late=$((status == 124)) -f tests/lib/count.awk "$log" >"$part"
+	awk -v items="${#items[@]}" -v late=$((status == 124)) -f tests/lib/count.awk "$log" >"$part"
 	case $status in
 	0) verdict='' ;;
 	99) verdict="the gate of the lab" ;;
@@ -77,101 +84,115 @@ run_items() {
 	# if no test started, give the reason
 	grep -q '^=== begin' "$log" || verdict="${verdict:-no test ran}: $(tail -n 1 "$log")"
 	[ -z "$verdict" ] || echo "fail $verdict (see $log)" >>"$part"
+	! grep -q '^fail' "$part" || ITEMS=$(printf '%s\n' "${items[@]}") \
+		awk -f tests/lib/excuse.awk file=1 "$STANDSTILL" file=2 "$log" file=3 "$part" >"$log.excuses"
+	[ -s "$log.excuses" ] || rm -f "$log.excuses"
 }
 
-# excuses INDEX LIST LOG PART: prints the items of LIST that must run once more, and the reasons, in
-# the form of excuse.awk; LOG and PART are the files of run_items()
-excuses() {
-	local list
-	eval "list=($2)"
-	! grep -q '^fail' "$4" || ITEMS=$(printf '%s\n' "${list[@]}") \
-		awk -f tests/lib/excuse.awk file=1 "$STANDSTILL" file=2 "$3" file=3 "$4"
-}
-
-# run_job INDEX: runs a job and writes its results to NAME.result. If standstills of the machine can
-# explain all failures, writes the items that must run once more, and the reasons, to NAME.excuses.
+# run_job INDEX: runs a job for the first time, and writes its results to NAME.result
 run_job() {
-	local name=${NAMES[$1]} log=$LOGS/${NAMES[$1]}.log part=$LOGS/${NAMES[$1]}.part
-	run_items "$1" "${LISTS[$1]}" "$log" "$part"
-	excuses "$1" "${LISTS[$1]}" "$log" "$part" >"$LOGS/$name.excuses"
-	[ -s "$LOGS/$name.excuses" ] || rm "$LOGS/$name.excuses"
-	mv "$part" "$LOGS/$name.result"
+	local name=${NAMES[$1]}
+	run_items "$1" "${LISTS[$1]}" "$(log_of "$name" 1)"
+	results "$name" 1 >"$LOGS/$name.result"
 }
 
-# forgive LOG PART EXCUSES: prints "excused ITEM: REASON" for each item of EXCUSES that has neither
-# failed nor been excused in its repetition, and "forgiven RESULT" for each failure of this item in
-# the run before.
-# If no item has failed in the repetition, also prints a "forgiven" line for the time limit or the
-# gate of the laboratory, and for each kernel message that the gate reported. The files LOG and PART
-# have the output and the results of the run before, PART.again has the results of the repetition.
-# EXCUSES is text in the form of excuse.awk.
+# results NAME RUN: prints the results of this run of a job. If items have run once more, prints
+# the results of their last run instead.
+results() {
+	local log again
+	log=$(log_of "$1" "$2") again=$(log_of "$1" $(($2 + 1)))
+	if [ ! -e "$again" ]; then
+		cat "$log.part"
+		return
+	fi
+	results "$1" $(($2 + 1)) >"$again.results"
+	WITHOUT=$(cut -f 1 "$log.excuses") awk -f tests/lib/count.awk "$log"
+	cat "$again.results"
+	forgive "$log" "$again.results"
+	rm "$again.results"
+}
+
+# forgive LOG RESULTS: RESULTS is the file with the results of the repetition of the items in
+# LOG.excuses. For each of these items that has neither failed nor been excused in RESULTS, prints
+# "excused ITEM: REASON", and "forgiven RESULT" for each failure of this item in LOG.part. If no
+# item has failed in the repetition, also prints a "forgiven" line for the time limit or the gate
+# of the laboratory, and for each kernel message that the gate reported.
 forgive() {
 	local item why what
 	while IFS=$'\t' read -r item why; do
-		! grep -qF -e "fail $item: " -e "excused $item: " "$2.again" || continue
+		! grep -qF -e "fail $item: " -e "excused $item: " "$2" || continue
 		echo "excused $item: $why"
 		while IFS= read -r what; do
 			[[ $what != "fail $item: "* ]] || echo "forgiven ${what#fail }"
-		done <"$2"
-	done <<<"$3"
-	grep -q '^fail' "$2.again" || sed -n 's/^fail \(the [gt].*\)/forgiven \1/p' "$2"
-	grep -q '^fail' "$2.again" || ! grep -q '^fail the gate' "$2" ||
+		done <"$1.part"
+	done <"$1.excuses"
+	! grep -q '^fail' "$2" || return 0
+	sed -n 's/^fail \(the [gt].*\)/forgiven \1/p' "$1.part"
+	! grep -q '^fail the gate' "$1.part" ||
 		sed -n '/^vm: gate: kernel messages/,/^vm: gate: the/{/^vm: /!s/^/forgiven /p}' "$1" | tr -d '\r'
 }
 
-# If a test fails during a standstill in each of this many runs, standstills are not the cause.
-MOST_TRIES=6
+# A test that times out during a standstill may be good, however often this happens; only a run
+# without a standstill shows that the test hangs. So the number of runs has no limit. But on a
+# machine that stands still in each run, a test that hangs would be repeated for ever. So no
+# repetition begins after all repetitions together have taken AGAIN_TIME seconds. (check --long
+# has a longer time, because its tests are longer.)
+AGAIN_TIME=1800
 
-# again INDEX LOG PART EXCUSES [TRY]: runs the items of EXCUSES once more; this is run number TRY
-# (2). If standstills can explain all new failures, runs those items again, up to run number
-# MOST_TRIES. Writes the results of all items of LOG to PART; the last run of an item counts.
-again() {
-	local try=${5:-2} name=${NAMES[$1]} log=$2 part=$3 items list more
-	mapfile -t items < <(cut -f 1 <<<"$4")
-	list=$(printf '%q ' "${items[@]}")
-	run_items "$1" "$list" "$log.again" "$part.again"
-	more=$(excuses "$1" "$list" "$log.again" "$part.again")
-	if [ -n "$more" ] && [ "$try" -lt $MOST_TRIES ]; then
-		say_once_more "$name" "$part.again" "$more"
-		again "$1" "$log.again" "$part.again" "$more" $((try + 1))
-	fi
-	{
-		WITHOUT=$(printf '%s\n' "${items[@]}") awk -f tests/lib/count.awk "$log"
-		cat "$part.again"
-		forgive "$log" "$part" "$4"
-	} >"$part.new"
-	mv "$part.new" "$part"
-	rm -f "$part.again"
+# second_tries INDEX...: runs the items in the files LOG.excuses of these jobs once more, one job
+# at a time, until each item has passed, or has failed in a run without a standstill. The caller
+# must wait first until all jobs have ended. No job is repeated for the second time before all
+# jobs have been repeated once, and so on, so a test that hangs leaves time for the others.
+second_tries() {
+	local i run=1 left=("$@") more end=$((SECONDS + AGAIN_TIME))
+	while [ ${#left[@]} -gt 0 ]; do
+		more=()
+		for i in "${left[@]}"; do
+			! again "$i" $run $end || more+=("$i")
+		done
+		left=("${more[@]}")
+		run=$((run + 1))
+	done
 }
 
-# say_once_more NAME RESULTS EXCUSES: prints the items of EXCUSES, which have to run once more, the
-# reasons, and the failures in the file RESULTS
+# again INDEX RUN END: repeats the items that standstills excused in this run of the job, unless
+# the time END (a value of SECONDS) has come. Succeeds if items must run once more after this;
+# otherwise writes and prints the final results of the job.
+again() {
+	local name=${NAMES[$1]} log next items
+	log=$(log_of "$name" "$2") next=$(log_of "$name" $(($2 + 1)))
+	[ -e "$log.excuses" ] || return 1
+	mapfile -t items < <(cut -f 1 "$log.excuses")
+	if [ $SECONDS -ge "$3" ]; then
+		rm "$log.excuses"
+		sed -i "s/^fail .*/&; a processor stood still in each run ($2 so far), but the $AGAIN_TIME s for repetitions are over/" "$log.part"
+	else
+		say "$name: once more, alone: $(printf '%s\n' "${items[@]}" | paste -sd, | sed 's/,/, /g')"
+		run_items "$1" "$(printf '%q ' "${items[@]}")" "$next"
+		if [ -e "$next.excuses" ]; then
+			say_once_more "$name" "$next"
+			return 0
+		fi
+	fi
+	results "$name" 1 >"$LOGS/$name.result"
+	tell "$name"
+	return 1
+}
+
+# say_once_more NAME LOG: prints the items of LOG.excuses, which have to run once more, the
+# reasons, and the failures of this run
 say_once_more() {
 	local item why
 	while IFS=$'\t' read -r item why; do
 		say "$1: $item has to run once more, alone, for it failed and $why"
-	done <<<"$3"
-	sed -n 's/^fail /    had failed  /p' "$2"
+	done <"$2.excuses"
+	sed -n 's/^fail /    had failed  /p' "$2.part"
 }
 
-# second_tries INDEX...: runs the items in the files NAME.excuses of these jobs once more, one job
-# at a time. The caller must wait first until all jobs have ended.
-second_tries() {
-	local i name
-	for i; do
-		name=${NAMES[$i]}
-		[ -s "$LOGS/$name.excuses" ] || continue
-		say "$name: once more, alone: $(cut -f 1 "$LOGS/$name.excuses" | paste -sd, | sed 's/,/, /g')"
-		again "$i" "$LOGS/$name.log" "$LOGS/$name.result" "$(cat "$LOGS/$name.excuses")"
-		rm "$LOGS/$name.excuses"
-		tell "$name"
-	done
-}
-
-# logs NAME: prints the logs of a job, one for each try
+# logs NAME: prints the logs of a job, one for each run
 logs() {
-	local log=$LOGS/$1.log
-	while [ -e "$log" ]; do echo "$log"; log+=.again; done
+	local run=1
+	while [ -e "$(log_of "$1" $run)" ]; do log_of "$1" $run; run=$((run + 1)); done
 }
 
 # explain LOG: prints the failures, up to 25 lines of the test's output about each failure (120
@@ -196,8 +217,8 @@ tell() {
 	say "$1: $(grep -c ^pass "$result") passed, $(grep -c ^fail "$result") failed, $(grep -c ^skip "$result") skipped ($(tail -n 1 "$LOGS/$1.time"))"
 	# lines by which a script (perftest.sh) or a program reports that it tried something twice
 	sed -n 's/\r$//; s/^# once more: /    twice   /p' "${logs[@]}"
-	if [ -s "$LOGS/$1.excuses" ]; then
-		say_once_more "$1" "$result" "$(cat "$LOGS/$1.excuses")"
+	if [ -e "$last.excuses" ]; then
+		say_once_more "$1" "$last"
 		explain "$last"
 	else
 		tell_verdicts "$result"
