@@ -91,6 +91,7 @@ between() {
 # ended without an error, as the result WHAT. If the cause of a failure is perftest itself
 # (perftest.sh), runs both once more.
 well_between() {
+	local PAIR=$1
 	between "${@:2}"
 	if is_perftest "$5" && too_early "$CLIENT_RC" "$TMP/pair-client"; then
 		once_more "$1: the client was rejected (status $CLIENT_RC)"

@@ -209,13 +209,14 @@ explain() {
 		(said-- > 0 && told++ < 120) || (found-- > 0 && more++ < 60) { print "    " $0 }' "$1"
 }
 
-# tell NAME: prints the result of a job
+# tell NAME: prints the result of a job. A test, even one that passes, can print two kinds of lines
+# for the output of make check: "# once more: TEXT" if the test or its program has tried something
+# twice; "# forgiven: TEXT" if the test has accepted a fault of a program (pair.sh).
 tell() {
 	local result=$LOGS/$1.result logs last
 	mapfile -t logs < <(logs "$1")
 	last=${logs[-1]}
 	say "$1: $(grep -c ^pass "$result") passed, $(grep -c ^fail "$result") failed, $(grep -c ^skip "$result") skipped ($(tail -n 1 "$LOGS/$1.time"))"
-	# lines by which a script (perftest.sh) or a program reports that it tried something twice
 	sed -n 's/\r$//; s/^# once more: /    twice   /p' "${logs[@]}"
 	if [ -e "$last.excuses" ]; then
 		say_once_more "$1" "$last"
@@ -230,8 +231,8 @@ tell() {
 tell_verdicts() { sed -n 's/^fail /    FAILED  /p; s/^excused /    excused /p; s/^forgiven /    forgiven  /p' "$1"; }
 
 # the_end: prints the end of the output: for each job, all failures and the failures that were
-# excused; for each job that has failed, also the first bad message of the kernel in each of its
-# runs
+# excused or forgiven; for each job that has failed, also the first bad message of the kernel in
+# each of its runs
 the_end() {
 	local name log
 	for name in "${NAMES[@]}"; do

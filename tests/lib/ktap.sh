@@ -77,14 +77,23 @@ skip() {
 # diag: copies its input to the output as comments of TAP
 diag() { sed 's/^/# /'; }
 
+# pass_on WHAT FILE: prints the lines of FILE about forgiven faults ("# forgiven: ") and second
+# tries ("# once more: "), with WHAT, the name of the result, before their text
+pass_on() {
+	WHAT=$1 awk 'match($0, /^# (once more|forgiven): /) {
+		print substr($0, 1, RLENGTH) ENVIRON["WHAT"] ": " substr($0, RLENGTH + 1)
+	}' "$2"
+}
+
 # check WHAT COMMAND...: runs COMMAND, and reports the result as WHAT. If COMMAND fails, prints the
-# last lines of its output.
+# last lines of its output, else only the lines about forgiven faults and second tries.
 check() {
 	local what=$1 rc=0
 	shift
 	LATE=
 	"$@" >"$KTAP_LOG" 2>&1 || rc=$?
 	if [ $rc = 0 ]; then
+		pass_on "$what" "$KTAP_LOG"
 		ok "$what"
 		return 0
 	fi
@@ -151,6 +160,7 @@ subtests() {
 		'not ok '*) not_ok "$prefix: ${line#* - }"; seen=$((seen + 1)) bad=1 ;;
 		1..*) plan=${line#1..} ;;
 		'# time-out: '*) LATE=yes; echo "$line" ;;
+		'# once more: '* | '# forgiven: '*) echo "${line%%: *}: $prefix: ${line#*: }" ;;
 		'#'*) echo "$line" ;;
 		*) diags+=("$line") ;;
 		esac

@@ -6,8 +6,8 @@
 # is_perftest COMMAND: is COMMAND a program of perftest?
 is_perftest() { case $1 in ib_*) return 0 ;; *) return 1 ;; esac; }
 
-# once_more WHAT: prints that WHAT runs a second time. There is no third time. lib/job.sh copies the
-# line to the output of make check.
+# once_more WHAT: prints that WHAT runs a second time. There is no third time. tell() in job.sh
+# copies the line to the output of make check.
 once_more() { echo "# once more: $*"; }
 
 # too_early RC OUTPUT: did a client with the exit status RC and the output file OUTPUT connect

@@ -56,7 +56,7 @@ serving() {
 # short KIND 4|6: runs a client, which must end without an error (see well() in lib/pair.sh), and
 # its server. The servers of iwt_conn must run until this function ends them.
 short() {
-	local status=0 kind=$1
+	local status=0 kind=$1 PAIR="round $ROUND: $LANE"
 	address "$2" B
 	case $kind in
 	rping) rping_commands -C 20 ;;
