@@ -6,7 +6,9 @@ report.py GCOV REASONS FIRST: reports which lines and functions of the driver we
 GCOV: a file with lines of JSON, as "gcov -j -t" writes them. REASONS: a file with lines "FILE
 FUNCTION REASON" for functions that no test executes; the FUNCTION * means all functions of FILE.
 If a REASON begins with "sometimes", it depends on the order of events whether the function is
-executed. Prints TAP; the number of the first result is FIRST.
+executed. Prints TAP; the number of the first result is FIRST. Lines "# report: ", which make check
+prints even if a test passes (lib/job.sh), contain the good results and each function that nothing
+enters.
 """
 import collections
 import json
@@ -75,7 +77,8 @@ def files(counted):
 
 
 def results(counted, reasons):
-    """Yields (good, text) for each result, and (None, text) for comments of the output."""
+    """Yields (good, text) for each result, and (None, text) for each function that nothing
+    enters."""
     done, of = counted.share()
     yield of > 0 and done * 100 >= of * LEAST, "lines that were executed: %.1f %% of %d" % (100 * done / max(of, 1), of)
     idle = {(name, "*" if (name, "*") in reasons else function)
@@ -101,8 +104,9 @@ def main(gcov, reasons, first):
     for text in files(counted):
         print("# " + text)
     for good, text in results(counted, read_reasons(reasons)):
+        if good is not False:
+            print("# report: " + text)
         if good is None:
-            print("# " + text)
             continue
         failed += not good
         print("%sok %d - %s" % ("" if good else "not ", number, text))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Reads the output of suite.sh, and prints one line for each result: "pass", "fail ITEM: REASON" or
-# "skip ITEM: REASON". Also prints "forgiven ITEM: TEXT" for a line "# forgiven: TEXT". An item also fails if its plan is missing or
+# "skip ITEM: REASON". Also prints "forgiven ITEM: TEXT" for a line "# forgiven: TEXT", and
+# "report ITEM: TEXT" for a line "# report: TEXT". An item also fails if its plan is missing or
 # wrong, if the item did not end, or if its exit status is neither 0 nor 4. -v items= is the number
 # of items that must run. The environment variable WITHOUT lists items whose results are left out,
 # one on each line. -v late=1: the time limit of the laboratory ended the run. A failure that a time
@@ -53,6 +54,7 @@ BEGIN {
 /^not ok( |$)/ { seen++; sub(/^not ok [0-9]* *-? */, ""); fail($0); next }
 /^Bail out!/ { fail($0) }
 sub(/^# forgiven: /, "") { print "forgiven " name ": " $0 }
+sub(/^# report: /, "") { print "report " name ": " $0 }
 
 END {
 	mark = late ? " (time-out)" : ""

@@ -209,9 +209,10 @@ explain() {
 		(said-- > 0 && told++ < 120) || (found-- > 0 && more++ < 60) { print "    " $0 }' "$1"
 }
 
-# tell NAME: prints the result of a job. A test, even one that passes, can print two kinds of lines
-# for the output of make check: "# once more: TEXT" if the test or its program has tried something
-# twice; "# forgiven: TEXT" if the test has accepted a fault of a program (pair.sh).
+# tell NAME: prints the result of a job. A test, even one that passes, can print three kinds of
+# lines for the output of make check: "# once more: TEXT" if the test or its program has tried
+# something twice; "# forgiven: TEXT" if the test has accepted a fault of a program (pair.sh);
+# "# report: TEXT" for other results.
 tell() {
 	local result=$LOGS/$1.result logs last
 	mapfile -t logs < <(logs "$1")
@@ -224,6 +225,7 @@ tell() {
 	else
 		tell_verdicts "$result"
 		! grep -q '^fail' "$result" || explain "$last"
+		sed -n 's/^report [^:]*: /    report  /p' "$result"
 	fi
 	awk -f tests/lib/skips.awk "$result" | sed 's/^/    skipped /'
 }
