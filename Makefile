@@ -133,7 +133,7 @@ fuzz-abi: ## fuzz the calls of a process to the device; TIME= seconds (600), ARG
 	@tests/vm/run --lab $(or $(LAB),debug) --time $$(($(or $(TIME),600) + 600)) \
 		tests/selftests/fuzz_abi.sh --time $(or $(TIME),600) $(ARGS)
 
-mutate: ## change one line of the driver at a time, and check that a test fails; ARGS= of tests/mutate/run.py
+mutate: ## change one line of the driver or the provider at a time, and check that a test fails; ARGS= of tests/mutate/run.py
 	@nice -n 5 tests/mutate/run.py $(or $(ARGS),proto)
 
 soak: ## run all kinds of traffic and events at random; TIME= seconds (600), ARGS= of tests/soak/soak.sh

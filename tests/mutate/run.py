@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""run.py proto|driver|FILE... [--count N] [--seed S] [--jobs J]: mutation testing of driver files.
-proto: the files that the unit tests contain (proto/ and UNIT); driver: all other files.
+"""run.py proto|driver|provider|FILE... [--count N] [--seed S] [--jobs J]: mutation testing.
+proto: the files of the driver that the unit tests contain (proto/ and UNIT); driver: all other
+files of the driver; provider: the files of the provider.
 run.py --survivors TSV: tests those faults again that survived an earlier run.
 With --lab, the laboratory tests all faults. --tried TSV leaves out the faults that an earlier run
 has tested. TSV is a file of results.
 
-Makes one small fault in the driver at a time (mutants.py), and runs quick tests: the unit tests
-if they contain all the files, else quick.sh in the laboratory uml. If no test notices a fault, the
-fault has survived. Then either a test is missing, or the fault does not change what the driver
-does. In the second case add the fault and the reason to the file "equivalent". Prints TAP, a line
-for each fault that compiles. Fails if a fault survived, if no fault was tested, or if the tests
-fail without a fault.
+Makes one small fault at a time (mutants.py), and runs quick tests: the unit tests if they contain
+all the files, the provider's tests if all files are the provider's, else quick.sh in the laboratory
+uml. If no test notices a fault, the fault has survived. Then either a test is missing, or the fault
+does not change what the driver or the provider does. In the second case add the fault and the
+reason to the file "equivalent". Prints TAP, a line for each fault that compiles. Fails if a fault
+survived, if no fault was tested, or if the tests fail without a fault.
 
 A test that only becomes slow does not notice a fault. So if a wait times out, the tests run again
 with three times the time limits. If a wait times out again, the fault counts as "timed out", not as
-"killed". The results are also in build/mutate/unit.tsv or build/mutate/lab.tsv. The program chooses
-faults at random; the longer a file is, the more faults are in it. It prints the seed.
+"killed". The results are also in build/mutate/unit.tsv, provider.tsv or lab.tsv. The program
+chooses faults at random; the longer a file is, the more faults are in it. It prints the seed.
 """
 
 import argparse
@@ -32,6 +33,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 DRIVER = "drivers/infiniband/sw/iw_tcp"
+PROVIDER = "userspace-provider"
 OUT = os.path.join(TOP, "build", "mutate")
 sys.path.insert(0, HERE)
 import mutants  # noqa: E402  pylint: disable=wrong-import-position
@@ -68,20 +70,30 @@ TESTS = (
 UNIT = ("sock_cursor.c", "sock_recv.c", "rx_alike.c", "rx_place.c", "stats_qp.c", "mw.c", "gid.c", "wake_habit.c")
 
 
-def in_unit(path):
-    return path.startswith(DRIVER + "/proto/") or path in [DRIVER + "/" + name for name in UNIT]
+def judge_of(path):
+    """Returns the name of the tests that must notice faults of the file: a key of JUDGES."""
+    if os.path.dirname(path) == PROVIDER:
+        return "provider"
+    if path.startswith(DRIVER + "/proto/") or path in [DRIVER + "/" + name for name in UNIT]:
+        return "unit"
+    return "lab"
+
+
+# argument of this program: (directory of the sources, name of their tests)
+SETS = {"proto": (DRIVER, "unit"), "driver": (DRIVER, "lab"), "provider": (PROVIDER, "provider")}
 
 
 def sources(which):
-    """Returns the paths of the files that the list of arguments selects: ["proto"], ["driver"] or
+    """Returns the paths of the files that the list of arguments selects: [a key of SETS], or
     paths."""
-    if which not in (["proto"], ["driver"]):
+    if len(which) != 1 or which[0] not in SETS:
         return which
+    top, judge = SETS[which[0]]
     found = []
-    for folder, _, names in os.walk(os.path.join(TOP, DRIVER)):
+    for folder, _, names in os.walk(os.path.join(TOP, top)):
         for name in sorted(names):
             path = os.path.relpath(os.path.join(folder, name), TOP)
-            if name.endswith(".c") and in_unit(path) == (which == ["proto"]):
+            if name.endswith(".c") and judge_of(path) == judge:
                 found.append(path)
     return sorted(found)
 
@@ -145,26 +157,31 @@ def failure(log):
     return Outcome("it ended early", False)
 
 
-class Unit:
-    """A worker that runs the unit tests, with its own copy of the driver."""
+class Native:
+    """A worker that runs a test program on this machine, with its own copy of the tested files."""
 
-    def __init__(self, number):
-        self.dir = os.path.join(OUT, "unit-%d" % number)
+    def __init__(self, number, judge, folder, variable, program):
+        """judge: the name of the tests; folder: the directory of the tested files; variable: the
+        variable of the tests' Makefile that contains this directory"""
+        self.folder = folder
+        self.dir = os.path.join(OUT, "%s-%d" % (judge, number))
         self.log = self.dir + ".log"
         shutil.rmtree(self.dir, ignore_errors=True)
-        shutil.copytree(os.path.join(TOP, DRIVER), os.path.join(self.dir, "driver"))
-        self.make = ["make", "-s", "-C", os.path.join(TOP, "tests/unit"), "build", "OUT=%s/out" % self.dir,
-                     "DRIVER=%s/driver" % self.dir]
+        shutil.copytree(os.path.join(TOP, folder), os.path.join(self.dir, "copy"))
+        self.make = ["make", "-s", "-C", os.path.join(TOP, "tests", judge), "build",
+                     "OUT=%s/out" % self.dir, "%s=%s/copy" % (variable, self.dir),
+                     "UAPI=" + os.path.join(TOP, "include/uapi")]
+        self.program = os.path.join(self.dir, "out", program)
 
     def place(self, path):
-        return os.path.join(self.dir, "driver", os.path.relpath(path, DRIVER))
+        return os.path.join(self.dir, "copy", os.path.relpath(path, self.folder))
 
     def build(self):
         return run(self.make, 300, self.log) == 0
 
     def test(self, _path, times=1):
         """Runs the tests, with "times" times the usual time limits. Returns the Outcome."""
-        status = run([self.dir + "/out/unit"], 60 * times, self.log)
+        status = run([self.program], 60 * times, self.log)
         if status == 0:
             return PASSED
         return Outcome("endless", True) if status is None else failure(self.log)
@@ -197,6 +214,15 @@ class Lab:
         return Outcome("endless", True) if status in (None, 124) else failure(self.log)
 
 
+# name of the tests: (constructor of a worker with this number, how many faults to try)
+JUDGES = {
+    "unit": (lambda number: Native(number, "unit", DRIVER, "DRIVER", "unit"), 300),
+    "provider": (lambda number: Native(number, "provider", PROVIDER, "PROVIDER", "provider-test"),
+                 100),
+    "lab": (Lab, 80),
+}
+
+
 class Results:
     """Prints the result of each fault, writes it to the file of results, and counts the results."""
 
@@ -207,7 +233,8 @@ class Results:
         self.file = open(os.path.join(OUT, name), "w", encoding="utf-8")  # pylint: disable=consider-using-with
 
     def tell(self, fault, verdict, why=""):
-        text = "%s:%d: %s: %s" % (fault.path[len(DRIVER) + 1:], fault.line, " ".join(fault.old.split())[:70], fault.what)
+        name = fault.path.removeprefix(DRIVER + "/")
+        text = "%s:%d: %s: %s" % (name, fault.line, " ".join(fault.old.split())[:70], fault.what)
         with self.lock:
             self.count[verdict] += 1
             self.file.write("\t".join((verdict, fault.path, str(fault.line), " ".join(fault.old.split()),
@@ -257,13 +284,13 @@ def work(worker, faults, wanted, results, lock, end):
 
 def arguments():
     p = argparse.ArgumentParser(description="mutation testing")
-    p.add_argument("what", nargs="*", help="proto, driver, or files of the driver")
-    p.add_argument("--count", type=int, help="faults to try (300 of proto, 80 of the rest)")
+    p.add_argument("what", nargs="*", help="proto, driver, provider, or files")
+    p.add_argument("--count", type=int, help="faults to try (proto 300, provider 100, others 80)")
     p.add_argument("--seed", type=int, default=int(time.time()))
     p.add_argument("--jobs", type=int, default=2)
     p.add_argument("--tried", help="a file of results: not what it has, whatever came of it")
     p.add_argument("--survivors", help="a file of results: what survived, once more")
-    p.add_argument("--lab", action="store_true", help="in the laboratory, not by the unit tests")
+    p.add_argument("--lab", action="store_true", help="in the laboratory, not by other tests")
     p.add_argument("--line", type=int, help="only faults in this line")
     p.add_argument("--time", type=int, default=1 << 30, help="seconds, after which no other begins")
     p.add_argument("--list", action="store_true", help="print the faults, test none")
@@ -289,37 +316,41 @@ def survivors(path):
 
 
 def meant(args):
-    """Returns the faults that the arguments select, and whether the unit tests test them (True) or
-    the laboratory."""
+    """Returns the faults that the arguments select, and the name of the tests for all of them: a key
+    of JUDGES."""
     if args.survivors:
         faults = survivors(args.survivors)
-        return faults, not args.lab and all(in_unit(fault.path) for fault in faults)
-    paths = [os.path.relpath(os.path.abspath(p), TOP) if os.path.exists(p) else p for p in args.what]
-    paths = sources(paths)
-    tried = recorded(args.tried) if args.tried else {}
-    faults = [f for f in all_faults(paths) if (not args.line or f.line == args.line) and name_of(f) not in tried]
-    return faults, not args.lab and all(in_unit(path) for path in paths)
+        paths = {fault.path for fault in faults}
+    else:
+        paths = sources([os.path.relpath(os.path.abspath(p), TOP) if os.path.exists(p) else p
+                         for p in args.what])
+        tried = recorded(args.tried) if args.tried else {}
+        faults = [f for f in all_faults(paths)
+                  if (not args.line or f.line == args.line) and name_of(f) not in tried]
+    judges = {judge_of(path) for path in paths}
+    return faults, "lab" if args.lab or len(judges) != 1 else judges.pop()
 
 
 def main():
     args = arguments()
-    faults, unit = meant(args)
+    faults, judge = meant(args)
     if args.list or not faults:
         for fault in faults:
             print("%s:%d: %s -> %s" % (fault.path, fault.line, " ".join(fault.old.split()), " ".join(fault.new.split())))
         return 0 if faults else 2
     random.Random(args.seed).shuffle(faults)
     total = len(faults)
-    wanted = args.count or (total if args.survivors or args.line else 300 if unit else 80)
+    worker_of, usual = JUDGES[judge]
+    wanted = args.count or (total if args.survivors or args.line else usual)
     os.makedirs(OUT, exist_ok=True)
     print("# %d of %d faults, --seed %d" % (min(wanted, total), total, args.seed), flush=True)
-    workers = [(Unit if unit else Lab)(n) for n in range(args.jobs)]
+    workers = [worker_of(n) for n in range(args.jobs)]
     for worker in workers:
         out = worker.test(faults[0].path) if worker.build() else Outcome("it does not build", False)
         if out.why:
             print("Bail out! without a fault: %s (%s)" % (out.why, worker.log))
             return 1
-    results, lock, left = Results("%s.tsv" % ("unit" if unit else "lab")), threading.Lock(), [wanted]
+    results, lock, left = Results(judge + ".tsv"), threading.Lock(), [wanted]
     threads = [threading.Thread(target=work, args=(w, faults, left, results, lock, time.time() + args.time))
                for w in workers]
     for thread in threads:
