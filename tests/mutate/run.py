@@ -144,6 +144,7 @@ def run(command, seconds, log, **keywords):
 # if the failure was a time-out
 Outcome = collections.namedtuple("Outcome", "why waited")
 PASSED = Outcome(None, False)
+UNSAID = Outcome("it ended early", False)   # the log of a run that failed has no failure
 
 
 def failure(log):
@@ -154,7 +155,7 @@ def failure(log):
                     or line.startswith(("vm: gate:", "Bail out", "# time-out: quick")):
                 why = " ".join(line.split())
                 return Outcome(why[:110], why.endswith("(time-out)") or why.startswith("# time-out"))
-    return Outcome("it ended early", False)
+    return UNSAID
 
 
 class Native:
@@ -184,7 +185,9 @@ class Native:
         status = run([self.program], 60 * times, self.log)
         if status == 0:
             return PASSED
-        return Outcome("endless", True) if status is None else failure(self.log)
+        # a test may notice the fault before another test hangs
+        out = failure(self.log)
+        return Outcome("endless", True) if status is None and out == UNSAID else out
 
 
 class Lab:
@@ -346,7 +349,8 @@ def main():
     print("# %d of %d faults, --seed %d" % (min(wanted, total), total, args.seed), flush=True)
     workers = [worker_of(n) for n in range(args.jobs)]
     for worker in workers:
-        out = worker.test(faults[0].path) if worker.build() else Outcome("it does not build", False)
+        # with long time limits, because here a time-out would end the whole run
+        out = worker.test(faults[0].path, 3) if worker.build() else Outcome("it does not build", False)
         if out.why:
             print("Bail out! without a fault: %s (%s)" % (out.why, worker.log))
             return 1
