@@ -98,6 +98,8 @@ int ibv_cmd_query_device_any(struct ibv_context *context,
 			     struct ib_uverbs_ex_query_device_resp *resp,
 			     size_t *resp_size)
 {
+	if (input && input->comp_mask)
+		return EINVAL;
 	memset(attr, 0, attr_size);
 	resp->base.fw_ver = 6ULL << 32 | 12 << 16 | 107;
 
@@ -108,6 +110,8 @@ int ibv_cmd_query_port(struct ibv_context *context, uint8_t port_num,
 		       struct ibv_port_attr *port_attr,
 		       struct ibv_query_port *cmd, size_t cmd_size)
 {
+	if (port_num != 1)
+		return EINVAL;
 	port_attr->state = IBV_PORT_ACTIVE;
 
 	return 0;
@@ -408,9 +412,14 @@ uint32_t fake_attr_u32(struct ibv_command_buffer *cmd, uint16_t id)
 static int mpa_method(struct ibv_command_buffer *cmd)
 {
 	struct iwt_mpa_result result = { .ird = 3, .ord = 2, .flags = IWT_MPA_CRC };
-	struct ib_uverbs_attr *frame, *out;
+	struct ib_uverbs_attr *param, *frame, *out;
 	int err;
 
+	param = find_attr(cmd, IWT_ATTR_MPA_PARAM);
+	if (param && param->len != sizeof(fake.mpa_param))
+		abort();
+	if (param)
+		memcpy(&fake.mpa_param, (void *)(uintptr_t)param->data, param->len);
 	err = fake.attach_err[fake.ioctls++ % 4];
 	fake.request_len = attr_len(cmd, IWT_ATTR_MPA_REQUEST);
 	fake.reply_len = attr_len(cmd, IWT_ATTR_MPA_REPLY);

@@ -62,6 +62,7 @@ struct fake {
 	unsigned int polls;	/* number of calls of poll() with error_queue */
 	struct ibv_moderate_cq moderation;
 	unsigned int ioctls;
+	struct iwt_mpa_param mpa_param;	/* of the last method for delayed startup that has it */
 	uint16_t request_len, reply_len, private_data_len;
 	int contexts, pds, mrs, mws, cqs, qps, srqs;
 	struct fake_ring cq, sq, rq;

@@ -67,6 +67,7 @@ static void test_speed(struct ibv_context *context)
 
 static void test_context(void)
 {
+	struct ibv_query_device_ex_input unknown = { .comp_mask = 1 };
 	struct ibv_context *context = fake_open();
 	struct ibv_device_attr_ex attr;
 	struct ibv_port_attr port;
@@ -79,7 +80,11 @@ static void test_context(void)
 	   "context: the query of the device succeeds");
 	ok(!strcmp(attr.orig_attr.fw_ver, "6.12.107"),
 	   "context: the version of the module is right");
+	is(fake.ops.query_device_ex(context, &unknown, &attr, sizeof(attr)), EINVAL,
+	   "context: the refusal of a query of the device is returned");
 	is(fake.ops.query_port(context, 1, &port), 0, "context: the query of the port succeeds");
+	is(fake.ops.query_port(context, 2, &port), EINVAL,
+	   "context: the refusal of a query of a port is returned");
 	ok(!fake.ops.create_srq_ex && !fake.ops.get_srq_num && !fake.ops.create_ah,
 	   "context: operations that iw_tcp lacks are left to libibverbs");
 	test_clock(context);

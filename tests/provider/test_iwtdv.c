@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #define HDR		20
 #define REQ		"MPA ID Req Frame"
 #define REP		"MPA ID Rep Frame"
+#define MESSAGE		(1 << 18)
 
 static struct ibv_context *context;
 static struct ibv_cq *cq;
@@ -73,6 +75,8 @@ static void peer_sends(const char *key, uint8_t flags, uint8_t rev,
 	uint8_t frame[HDR + 600];
 
 	memset(frame, 'p', sizeof(frame));
+	/* the depths, if the frame has them */
+	memcpy(frame + HDR, "\x71\x72\x73\x74", 4);
 	put_frame(frame, key, flags, rev, pd_len);
 	send(theirs, frame, HDR + (pd_len < 600 ? pd_len : 0), 0);
 	send(theirs, behind, strlen(behind), 0);
@@ -106,7 +110,7 @@ static bool behind_is(const char *text)
 
 static void test_initiator(void)
 {
-	struct iwtdv_conn_param param = { .private_data = "pd",
+	struct iwtdv_conn_param param = { .ird = 5, .ord = 6, .private_data = "pd",
 					  .private_data_len = 2 };
 	struct iwtdv_conn conn = {};
 	uint8_t sent[HDR + 2];
@@ -122,6 +126,8 @@ static void test_initiator(void)
 	is(recv(theirs, sent, sizeof(sent), MSG_WAITALL), sizeof(sent),
 	   "connect: a Request of the right length is sent");
 	ok(!memcmp(sent, fake.frame, sizeof(sent)), "connect: the Request is that of the kernel");
+	ok(fake.mpa_param.ird == 5 && fake.mpa_param.ord == 6 && !fake.mpa_param.flags,
+	   "connect: the kernel gets the parameters");
 	is(fake.request_len, HDR + 2, "connect: the kernel gets the whole Request");
 	is(fake.reply_len, HDR + 504, "connect: the kernel gets the whole Reply");
 	is(conn.private_data_len, 500, "connect: the private data do not include the depths");
@@ -133,7 +139,7 @@ static void test_initiator(void)
 
 static void test_refusals(void)
 {
-	struct iwtdv_conn_param param = { .timeout = 50 };
+	struct iwtdv_conn_param param = { .flags = IWTDV_CONN_PLAIN, .timeout = 50 };
 	struct iwtdv_conn conn = {};
 
 	begin();
@@ -141,6 +147,8 @@ static void test_refusals(void)
 	peer_sends(REP, 0x60, 1, 3, "text");
 	is(iwtdv_connect(qp, ours, &param, &conn), ECONNREFUSED,
 	   "connect: a Reply with R returns ECONNREFUSED");
+	is(fake.mpa_param.flags, IWT_MPA_PLAIN,
+	   "connect: the kernel gets the flag for revision 1");
 	is(conn.private_data_len, 3, "connect: the private data of this Reply are returned");
 	ok(behind_is("text"), "connect: bytes behind this Reply are not read");
 	is(fake.ioctls, 1, "connect: after this Reply the connection is not switched to RDMA");
@@ -269,7 +277,8 @@ static void test_responder(void)
 	   "accept: the last message of the program is sent");
 	ok(req.private_data_len == 508 && req.private_data_offset == 24 &&
 	   req.frame_len == 532, "accept: the longest private data are returned");
-	is(req.ird, 0x7070 & IWTDV_DEPTH_ANY, "accept: the depths are returned");
+	ok(req.ird == (0x7172 & IWTDV_DEPTH_ANY) && req.ord == (0x7374 & IWTDV_DEPTH_ANY),
+	   "accept: the depths are returned");
 	fake.attach_err[0] = EINVAL;
 	fake.attach_err[1] = EINTR;
 	is(iwtdv_accept(qp, ours, &req, &param, &conn), EINVAL,
@@ -300,8 +309,42 @@ static void test_responder(void)
 	end();
 }
 
+/* The peer reads the last message of the program, and then sends a Request. */
+static void *peer_reads(void *heard)
+{
+	ssize_t n = recv(theirs, heard, MESSAGE, MSG_WAITALL);
+
+	peer_sends(REQ, 0x50, 2, 4, "");
+
+	return (void *)n;
+}
+
+/* The last message of the program is longer than the send buffer, so TCP takes it in parts. */
+static void test_long_message(void)
+{
+	static uint8_t message[MESSAGE], heard[MESSAGE];
+	struct iwtdv_request req = {};
+	int size = 4096;
+	pthread_t peer;
+	unsigned int i;
+	void *n;
+
+	begin();
+	for (i = 0; i < MESSAGE; i++)
+		message[i] = i * 7 + (i >> 8);
+	setsockopt(ours, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	pthread_create(&peer, NULL, peer_reads, heard);
+	is(iwtdv_get_request(ours, message, MESSAGE, 0, &req), 0,
+	   "long message: iwtdv_get_request() returns a Request");
+	pthread_join(peer, &n);
+	ok((ssize_t)n == MESSAGE && !memcmp(heard, message, MESSAGE),
+	   "long message: the whole message is sent");
+	end();
+}
+
 void test_iwtdv(void)
 {
+	test_long_message();
 	test_initiator();
 	test_refusals();
 	test_error_queue();

@@ -43,6 +43,42 @@ static const struct iwt_send_wqe *wqe_at(uint32_t n)
 	return fake_entry(&fake.sq, fake.first_index + n);
 }
 
+/* Return: the operations that the extended queue pair has (IBV_QP_EX_WITH_*) */
+static uint64_t ops_of(const struct ibv_qp_ex *of)
+{
+	return (of->wr_rdma_write ? IBV_QP_EX_WITH_RDMA_WRITE : 0) |
+	       (of->wr_rdma_write_imm ? IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM : 0) |
+	       (of->wr_send ? IBV_QP_EX_WITH_SEND : 0) |
+	       (of->wr_send_imm ? IBV_QP_EX_WITH_SEND_WITH_IMM : 0) |
+	       (of->wr_rdma_read ? IBV_QP_EX_WITH_RDMA_READ : 0) |
+	       (of->wr_atomic_cmp_swp ? IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP : 0) |
+	       (of->wr_atomic_fetch_add ? IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD : 0) |
+	       (of->wr_local_inv ? IBV_QP_EX_WITH_LOCAL_INV : 0) |
+	       (of->wr_bind_mw ? IBV_QP_EX_WITH_BIND_MW : 0) |
+	       (of->wr_send_inv ? IBV_QP_EX_WITH_SEND_WITH_INV : 0);
+}
+
+/* An operation that the program did not request stays NULL, also if the provider supports it. */
+static void test_requested(void)
+{
+	uint64_t all = ALL_OPS | IBV_QP_EX_WITH_BIND_MW, op;
+	struct ibv_qp *one;
+
+	context = fake_open();
+	cq = fake_make_cq(context, 8);
+	for (op = 1; op <= all; op <<= 1) {
+		if (!(all & op))
+			continue;
+		one = fake_make_qp(context, cq, 8, op);
+		ok(one && ops_of(&((struct verbs_qp *)one)->qp_ex) == op,
+		   "wr: a queue pair has only the requested operation %#llx",
+		   (unsigned long long)op);
+		fake_drop_qp(one);
+	}
+	fake.ops.destroy_cq(cq);
+	fake_close(context);
+}
+
 static void test_batch(void)
 {
 	struct ibv_sge list[2] = {
@@ -251,6 +287,7 @@ static void test_errors(void)
 
 void test_wr(void)
 {
+	test_requested();
 	test_batch();
 	test_inline();
 	test_immediate();
