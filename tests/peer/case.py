@@ -38,6 +38,12 @@ def add_arguments(p):
     p.add_argument("--link", default="iw_tcp", help="type of the device (iw_tcp)")
 
 
+def counters_of(text):
+    """Returns the counters in the output of "rdma statistic show link": {name: value}."""
+    words = text.split()[2:]
+    return {name: int(value) for name, value in zip(words[::2], words[1::2])}
+
+
 class Conn:
     """
     A connection between the raw peer and a process of the upper layer. peer, ulp: both ends.
@@ -126,10 +132,8 @@ class Case:
 
     def counters(self):
         """Returns the device's counters: {name: value}."""
-        text = self.place.run("rdma", "statistic", "show", "link", self.place.device + "/1",
-                              capture_output=True, text=True).stdout
-        words = text.split()[2:]
-        return {name: int(value) for name, value in zip(words[::2], words[1::2])}
+        return counters_of(self.place.run("rdma", "statistic", "show", "link", self.place.device + "/1",
+                                          capture_output=True, text=True).stdout)
 
     def setting(self, name, value):
         """Changes a setting of the link until the end of the test. The test must be declared

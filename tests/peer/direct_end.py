@@ -16,7 +16,7 @@ import fpdu
 import mpa
 import patience
 import ulp
-from case import Closing
+from case import Closing, counters_of
 from outcome import check, equal
 from peer import Peer
 from ulp import Ulp
@@ -300,11 +300,20 @@ class Bench:
         self.keep(Closing(peer.sock.close))
         return peer
 
+    def run(self, *words):
+        """Runs a command in the device's namespace; returns its output."""
+        return subprocess.check_output(shlex.split(self.args.ulp)[:-1] + list(words)).decode()
+
+    def timeouts(self):
+        """Returns how many connections the device has ended because of a time limit; None if the
+        driver has no counters."""
+        time.sleep(0.03)    # the RDMA core reads the counters at most every 10 ms
+        return counters_of(self.run("rdma", "statistic", "show", "link", self.args.device + "/1")).get("conn_timeout")
+
     def closing(self):
         """Returns how many sockets of the device's namespace have sent FIN, and still belong to the
         driver."""
-        table = "/proc/net/tcp6" if ":" in self.args.there else "/proc/net/tcp"
-        lines = subprocess.check_output(shlex.split(self.args.ulp)[:-1] + ["cat", table]).decode().split("\n")
+        lines = self.run("cat", "/proc/net/tcp6" if ":" in self.args.there else "/proc/net/tcp").split("\n")
         fields = [line.split() for line in lines[1:] if line]
         return sum(f[3] in ("04", "05") and f[9] != "0" for f in fields)    # state, inode
 
