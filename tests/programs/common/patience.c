@@ -83,9 +83,15 @@ uint64_t running_ms(void)
 	return __atomic_load_n(&sum, __ATOMIC_RELAXED);
 }
 
+void patient_late(const char *what)
+{
+	fprintf(stderr, "# time-out: %s\n", what);
+}
+
 bool patient(struct patience *p, unsigned int seconds, uint64_t moved)
 {
 	uint64_t now = running_ms();
+	char what[40];
 
 	if (!p->begun || moved != p->moved) {
 		p->begun = true;
@@ -94,8 +100,9 @@ bool patient(struct patience *p, unsigned int seconds, uint64_t moved)
 	}
 	if (now - p->since < seconds * 1000ull)
 		return true;
+	snprintf(what, sizeof(what), "nothing moved for %u s", seconds);
 	if (!p->over)
-		fprintf(stderr, "# time-out: nothing moved for %u s\n", seconds);
+		patient_late(what);
 	p->over = true;
 	return false;
 }
@@ -137,6 +144,7 @@ void patient_alarm(unsigned int seconds, uint64_t (*moved)(void))
 int patient_poll(struct pollfd *fds, nfds_t n, int ms)
 {
 	uint64_t begin, went = 0;
+	char what[40];
 	int ret;
 
 	if (ms < LATE)
@@ -149,5 +157,9 @@ int patient_poll(struct pollfd *fds, nfds_t n, int ms)
 		went = running_ms() - begin;
 	} while (went < (uint64_t)ms);
 	/* report events that arrived after the last slice */
-	return poll(fds, n, 0);
+	ret = poll(fds, n, 0);
+	snprintf(what, sizeof(what), "no event within %d ms", ms);
+	if (!ret)
+		patient_late(what);
+	return ret;
 }

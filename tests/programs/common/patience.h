@@ -42,6 +42,13 @@ struct patience {
 bool patient(struct patience *p, unsigned int seconds, uint64_t moved);
 
 /*
+ * Prints on standard error that a wait for @what timed out. Call this function just before a
+ * failed result that does not follow the end of its wait at once: the line belongs to the next
+ * result only (tests/README).
+ */
+void patient_late(const char *what);
+
+/*
  * Like alarm(): sends SIGALRM when @moved() has returned the same value for @seconds seconds of
  * running_ms(). If @moved is NULL, sends the signal after @seconds seconds. If no thread can be
  * created that watches the time, the process exits with status 1.
@@ -49,8 +56,9 @@ bool patient(struct patience *p, unsigned int seconds, uint64_t moved);
 void patient_alarm(unsigned int seconds, uint64_t (*moved)(void));
 
 /*
- * Like poll(), but measures @ms by running_ms(). If @ms is less than 1000, this function
- * assumes that the caller waits for an event that must not happen, and calls poll() with @ms.
+ * Like poll(), but measures @ms by running_ms(), and prints a time-out on standard error if there
+ * is no event in time. If @ms is less than 1000, this function assumes that the caller waits for an
+ * event that must not happen, and calls poll() with @ms.
  */
 int patient_poll(struct pollfd *fds, nfds_t n, int ms);
 
