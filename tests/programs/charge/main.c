@@ -41,6 +41,7 @@
 #include <infiniband/verbs.h>
 
 #include "charge.h"
+#include "patience.h"
 #include "random.h"
 #include "results.h"
 
@@ -79,7 +80,7 @@ static void wait_end(struct worker *w)
 {
 	struct pollfd pfd = { .fd = w->pidfd, .events = POLLIN };
 
-	if (poll(&pfd, 1, PATIENCE * 1000) != 1)
+	if (patient_poll(&pfd, 1, PATIENCE * 1000) != 1)
 		die("a worker does not end");
 	close(w->pidfd);
 	w->pid = 0;
@@ -95,10 +96,28 @@ static struct answer tell(int slot, struct order o)
 	struct answer a;
 
 	if (write(w->ours, &o, sizeof(o)) != sizeof(o) ||
-	    poll(pfd, 2, PATIENCE * 1000) < 1 || !(pfd[0].revents & POLLIN) ||
+	    patient_poll(pfd, 2, PATIENCE * 1000) < 1 || !(pfd[0].revents & POLLIN) ||
 	    read(w->ours, &a, sizeof(a)) != sizeof(a))
 		die("a worker does not answer");
 	return a;
+}
+
+/*
+ * Ends the workers when the program exits after an error. Otherwise their rings would stay charged,
+ * and the next search would fail, too.
+ */
+static void end_workers(void)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	int i;
+
+	for (i = 0; i < WORKERS; i++) {
+		if (!workers[i].pid)
+			continue;
+		pfd.fd = workers[i].pidfd;
+		syscall(SYS_pidfd_send_signal, pfd.fd, SIGKILL, NULL, 0);
+		patient_poll(&pfd, 1, PATIENCE * 1000);
+	}
 }
 
 static void must(struct answer a, const char *what)
@@ -449,6 +468,7 @@ static void search(const char *name, int steps, const char *seed)
 
 	random_begin(seed);
 	begin_search(name);
+	atexit(end_workers);
 	good = report(agrees(), "at the beginning nothing is charged");
 	pid = fork();
 	if (!pid) {
