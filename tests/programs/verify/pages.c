@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <sys/mman.h>
 
+#include "patience.h"
 #include "verify.h"
 
 static int make_file(struct iwt_ctx *cx)
@@ -48,7 +49,7 @@ int iwt_arena_make(struct iwt_ctx *cx)
  */
 int iwt_arena_drop(struct iwt_ctx *cx)
 {
-	double end = iwt_now() + cx->o.timeout;
+	struct patience p = {};
 
 	if (cx->arena_fd < 0) {
 		free(cx->arena);
@@ -57,7 +58,7 @@ int iwt_arena_drop(struct iwt_ctx *cx)
 	if (munmap(cx->arena, cx->arena_len))
 		return -1;
 	while (fcntl(cx->arena_fd, F_ADD_SEALS, F_SEAL_WRITE)) {
-		if (errno != EBUSY || iwt_now() > end) {
+		if (errno != EBUSY || !patient(&p, cx->o.timeout, 0)) {
 			fprintf(stderr, "# pages of the memory are referred to at the end: %s\n", strerror(errno));
 			return -1;
 		}
