@@ -63,9 +63,9 @@ static struct sockaddr_in at(const char *address, unsigned int port)
 
 /* ---- events ---- */
 
-static bool due(struct rdma_event_channel *c, int ms)
+static bool due(int fd, int ms)
 {
-	struct pollfd p = { .fd = c->fd, .events = POLLIN };
+	struct pollfd p = { .fd = fd, .events = POLLIN };
 
 	return patient_poll(&p, 1, ms) == 1;
 }
@@ -100,7 +100,7 @@ static int next(struct rdma_event_channel *c, int ms, int *status)
 	int type;
 
 	for (;;) {
-		if (!due(c, ms) || rdma_get_cm_event(c, &e))
+		if (!due(c->fd, ms) || rdma_get_cm_event(c, &e))
 			return -1;
 		type = e->event;
 		if (status)
@@ -166,7 +166,7 @@ int iwt_disconnect(void)
 	int error = errno;
 
 	hang_up(&active);
-	while (connected && due(asked, WAIT) &&
+	while (connected && due(asked->fd, WAIT) &&
 	       next(asked, WAIT, NULL) != RDMA_CM_EVENT_DISCONNECTED)
 		;
 	connected = false;
@@ -351,10 +351,11 @@ static int post(struct side *s, enum ibv_wr_opcode op, const struct side *to, ui
  */
 static int done(struct ibv_cq *cq)
 {
+	struct patience p = {};
 	struct ibv_wc wc;
-	int n, i;
+	int n;
 
-	for (i = 0; i < WAIT * 10; i++) {
+	while (patient(&p, WAIT / 1000, 0)) {
 		n = ibv_poll_cq(cq, 1, &wc);
 		if (n) {
 			if (n > 0 && wc.status)
@@ -431,13 +432,11 @@ int iwt_post(unsigned int n)
 int iwt_knock(void)
 {
 	struct sockaddr_in a = at(iwt_address, PORT);
-	struct timeval patience = { .tv_sec = WAIT / 1000 };
 	int error, rc = -1, one = 1, fd = socket(AF_INET, SOCK_STREAM, 0);
 	char octet;
 
 	if (fd < 0)
 		return -1;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	/*
 	 * If the allocation of a RST fails, TCP does not send this RST again. But TCP answers a probe
 	 * with a RST if the connection has ended.
@@ -446,10 +445,14 @@ int iwt_knock(void)
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &one, sizeof(one));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &one, sizeof(one));
 	if (!connect(fd, (struct sockaddr *)&a, sizeof(a)) &&
-	    send(fd, "MPA ID Req", 10, MSG_NOSIGNAL) == 10 && !shutdown(fd, SHUT_WR))
-		rc = recv(fd, &octet, 1, 0) && errno != ECONNRESET ? -1 : 0;
+	    send(fd, "MPA ID Req", 10, MSG_NOSIGNAL) == 10 && !shutdown(fd, SHUT_WR)) {
+		if (!due(fd, WAIT))
+			rc = IWT_WRONG;
+		else
+			rc = recv(fd, &octet, 1, 0) && errno != ECONNRESET ? -1 : 0;
+	}
 	error = errno;
 	close(fd);
 	errno = error;
-	return rc && error == EAGAIN ? IWT_WRONG : rc;
+	return rc;
 }
