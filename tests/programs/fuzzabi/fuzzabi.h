@@ -73,6 +73,7 @@ struct world {
 	struct obj obj[KINDS][PER_KIND];
 	volatile bool stop;
 	bool alone;		/* the process has one thread */
+	uint64_t *steps;	/* counts the steps of this process */
 };
 
 /* State of a thread */
@@ -85,8 +86,11 @@ struct fuzz {
 	uint8_t *out;
 };
 
+#define WORKERS		3	/* rounds that run at the same time */
+
 struct tally {
-	uint64_t rounds, ops, killed, faults, wrongs;
+	uint64_t rounds, killed, faults, wrongs;
+	uint64_t steps[WORKERS];	/* of all rounds of each worker */
 	char wrong[120];	/* the last mistake that had an effect (judge.h) */
 	uint32_t n[METHODS][MOST_ERRNO];
 };
@@ -223,6 +227,7 @@ struct round {
 	uint64_t seed, ops;
 	int threads;
 	bool small, killed;
+	uint64_t *steps;	/* shared memory that counts the steps of the round */
 };
 
 void iwt_round(const char *device, struct in_addr address, const struct round *r,

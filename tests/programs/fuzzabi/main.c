@@ -34,9 +34,9 @@
 #include <unistd.h>
 
 #include "fuzzabi.h"
+#include "patience.h"
 
-#define WORKERS		3
-#define PATIENCE	90	/* seconds until a round that hangs is killed */
+#define PATIENCE	90	/* seconds without a step until a round that hangs is killed */
 #define LONGER		120	/* most seconds after SECONDS, until necessary calls succeed */
 
 static const struct { const char *name, *when; } methods[] = {
@@ -49,11 +49,19 @@ static const char *device, *group;
 static struct in_addr address;
 static uint64_t seed, ops = 2000;
 static int seconds = 20, kmsg = -1, n_bad;
+static int n_late;		/* how many of the n_bad failures a time limit caused */
+
+/*
+ * The wait for calls that must succeed. All struct patience of this file begin with @over,
+ * because report() prints the time-outs: each time-out must be printed just before its result.
+ */
+static struct patience longer = { .over = true };
+static bool gave_up;		/* this wait has timed out */
 
 struct worker {
 	pid_t pid;
 	struct round round;
-	time_t began;
+	struct patience wait;
 	bool dying;
 };
 
@@ -98,9 +106,10 @@ static void note(const struct worker *w)
 		kmsg = -1;
 }
 
-static void start(struct worker *w, struct round r)
+static void start(struct worker *w, struct round r, uint64_t *steps)
 {
-	*w = (struct worker) { .round = r, .began = time(NULL) };
+	*w = (struct worker) { .round = r, .wait.over = true };
+	w->round.steps = steps;
 	w->pid = fork();
 	if (!w->pid)
 		iwt_round(device, address, &w->round, group);
@@ -116,6 +125,13 @@ static void bad(const char *what, const struct worker *w, int status)
 	printf("# %s (%x): %s\n", what, status, text(&w->round));
 	fflush(stdout);
 	n_bad++;
+}
+
+/* Reports a round that did not end in time. */
+static void late(const char *what, const struct worker *w)
+{
+	bad(what, w, 0);
+	n_late++;
 }
 
 /*
@@ -137,19 +153,20 @@ static void judge(const struct worker *w, int status)
 
 static void watch(struct worker *w)
 {
-	time_t age = time(NULL) - w->began;
+	bool more = patient(&w->wait, PATIENCE, *w->round.steps);
 	int status;
 
 	if (waitpid(w->pid, &status, WNOHANG) == w->pid) {
 		judge(w, status);
 		w->pid = 0;
-	} else if (age > 2 * PATIENCE) {
-		bad("a round does not end even if it is killed", w, 0);
+	} else if (!more && w->dying) {
+		late("a round does not end even if it is killed", w);
 		w->pid = 0;
-	} else if (age > PATIENCE && !w->dying) {
-		bad("a round does not end", w, 0);
+	} else if (!more) {
+		late("a round does not end", w);
 		kill(w->pid, SIGKILL);
 		w->dying = true;
+		w->wait = (struct patience) { .over = true };
 	} else if (w->round.killed && (w->round.seed >> 20) % 60 == 0) {
 		kill(w->pid, SIGKILL);
 	} else if (w->round.killed) {
@@ -175,14 +192,16 @@ static bool must(enum method m)
 	return true;
 }
 
-/* Return: true if a necessary call has not succeeded yet. A slow machine needs more time. */
+/* Return: true if a necessary call has not succeeded yet, and there is still time. */
 static bool lacking(void)
 {
 	int m;
 
 	for (m = 0; m < METHODS; m++)
-		if (must(m) && !iwt_tally->n[m][0])
-			return true;
+		if (must(m) && !iwt_tally->n[m][0]) {
+			gave_up = !patient(&longer, LONGER, 0);
+			return !gave_up;
+		}
 	return false;
 }
 
@@ -193,13 +212,13 @@ static void run(void)
 	int i, busy = 1;
 
 	while (busy) {
-		bool more = time(NULL) < end || (time(NULL) < end + LONGER && lacking());
+		bool more = time(NULL) < end || lacking();
 
 		for (i = busy = 0; i < WORKERS; i++) {
 			if (w[i].pid)
 				watch(&w[i]);
 			else if (more)
-				start(&w[i], next_round());
+				start(&w[i], next_round(), &iwt_tally->steps[i]);
 			busy += more || w[i].pid;
 		}
 		usleep(10000);
@@ -220,18 +239,32 @@ static void report_one(enum method m)
 	printf("\n");
 }
 
+static void report_counts(void)
+{
+	uint64_t steps = 0;
+	int i;
+
+	for (i = 0; i < WORKERS; i++)
+		steps += iwt_tally->steps[i];
+	printf("# %llu rounds, %llu killed, %llu steps, %llu of them accessed unmapped rings\n",
+	       (unsigned long long)iwt_tally->rounds, (unsigned long long)iwt_tally->killed,
+	       (unsigned long long)steps, (unsigned long long)iwt_tally->faults);
+	for (i = 0; i < METHODS; i++)
+		report_one(i);
+}
+
 static void report(void)
 {
 	int m, n = 0;
 
-	printf("# %llu rounds, %llu killed, %llu steps, %llu of them accessed unmapped rings\n",
-	       (unsigned long long)iwt_tally->rounds, (unsigned long long)iwt_tally->killed,
-	       (unsigned long long)iwt_tally->ops, (unsigned long long)iwt_tally->faults);
-	for (m = 0; m < METHODS; m++)
-		report_one(m);
+	report_counts();
 	for (m = 0; m < METHODS; m++) {
 		if (!must(m))
 			continue;
+		if (gave_up && !iwt_tally->n[m][0]) {
+			patient_late("the call has never succeeded");
+			n_late++;
+		}
 		printf("%sok %d - %s succeeds sometimes\n", iwt_tally->n[m][0] ? "" : "not ", ++n,
 		       methods[m].name);
 		n_bad += !iwt_tally->n[m][0];
@@ -239,6 +272,8 @@ static void report(void)
 	printf("%sok %d - no mistake of a judge has an effect%s%s\n",
 	       iwt_tally->wrongs ? "not " : "", ++n,
 	       iwt_tally->wrongs ? ": " : "", iwt_tally->wrong);
+	if (n_late && n_late == n_bad)
+		patient_late("a round or a call");
 	printf("%sok %d - all rounds end in time and without an error\n1..%d\n",
 	       n_bad ? "not " : "", n + 1,
 	       n + 1);
@@ -276,7 +311,7 @@ static int alone(struct round *one)
 	int status = 0;
 
 	one->ops = ops;
-	start(&w, *one);
+	start(&w, *one, iwt_tally->steps);
 	waitpid(w.pid, &status, 0);
 	judge(&w, status);
 	report();

@@ -59,6 +59,6 @@ void iwt_fuzz_thread(struct fuzz *f, uint64_t n)
 		iwt_op_seed(f, i);
 		f->hot = iwt_chance(f, 60) ? 0 : 30;
 		iwt_guarded_step(f, iwt_step);
-		__atomic_fetch_add(&iwt_tally->ops, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(f->w->steps, 1, __ATOMIC_RELAXED);
 	}
 }

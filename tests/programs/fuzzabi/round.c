@@ -139,6 +139,7 @@ void iwt_round(const char *device, struct in_addr address, const struct round *r
 	handle_faults();
 	world.device = device;
 	world.alone = r->threads == 1;
+	world.steps = r->steps;
 	world.address.sin_family = AF_INET;
 	world.address.sin_addr = address;
 	for (i = 0; i < THREADS; i++)
