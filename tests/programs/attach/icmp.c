@@ -155,14 +155,15 @@ static long not_heard(void)
 
 /*
  * Waits until TCP has stored an error for the socket. Return: the error, or 0 if there is no
- * error after 10 seconds.
+ * error in time.
  */
 static int error_of(int fd)
 {
 	socklen_t len = sizeof(int);
-	int err = 0, tries = 1000;
+	struct patience p = {};
+	int err = 0;
 
-	while (!err && tries--) {
+	while (!err && patient(&p, PATIENCE, 0)) {
 		usleep(10000);
 		getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len);
 	}

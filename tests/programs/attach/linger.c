@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "patience.h"
 
 /* One successful round is enough, because a round fails if the machine stops for some seconds. */
 #define ROUNDS	3
@@ -33,11 +34,14 @@ static bool caught(void)
 
 static bool caught_in_time(void)
 {
-	int tries = PATIENCE * 100;
+	struct patience p = {};
 
-	while (!caught() && tries--)
+	while (!caught()) {
+		if (!patient(&p, PATIENCE, 0))
+			return false;
 		usleep(10000);
-	return tries > 0;
+	}
+	return true;
 }
 
 /*

@@ -243,7 +243,8 @@ static int orders(const struct shared *all)
 	return n;
 }
 
-static void report_all(const struct shared *all)
+/* Reports the results. @late: the search for the orders timed out */
+static void report_all(const struct shared *all, bool late)
 {
 	static const char * const names[] = {
 		[N_ESTABLISHED] = "established", [N_REJECTED] = "rejected",
@@ -258,6 +259,8 @@ static void report_all(const struct shared *all)
 
 	for (i = 0; i < N_TAKEN_TWICE; i++) {
 		printf("# %s: %u\n", names[i], all->counts[i]);
+		if (late && !all->counts[i])
+			patient_late(names[i]);
 		report(all->counts[i], "%s", names[i]);
 	}
 	report(!all->counts[N_TAKEN_TWICE], "no request is answered twice (%u)",
@@ -299,6 +302,6 @@ int main(int argc, char **argv)
 		good = round_of(all, seed + WORKERS * rounds);
 	}
 	report(good, "all workers end without an error (%u rounds)", rounds);
-	report_all(all);
+	report_all(all, wait.over);
 	return results_end();
 }

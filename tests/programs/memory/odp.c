@@ -158,10 +158,10 @@ static bool write_two(struct bench *b, struct conn *c, struct ibv_sge *sge)
  */
 static bool sealed(int fd)
 {
-	uint64_t begin = running_ms();
+	struct patience p = {};
 
 	while (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE)) {
-		if (errno != EBUSY || running_ms() - begin > 15000)
+		if (errno != EBUSY || !patient(&p, 15, 0))
 			return false;
 		usleep(10000);
 	}
@@ -411,7 +411,8 @@ void test_odp_charge(struct bench *b, const char *stat)
 {
 	uint8_t *at = map(PLACES * APART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	struct ibv_mr *mr = ibv_reg_mr(b->pd[0], NULL, SIZE_MAX, ALL_ACCESS | ODP);
-	long before, tries;
+	struct patience p = {};
+	long before;
 	bool good = true;
 	size_t i;
 
@@ -422,7 +423,7 @@ void test_odp_charge(struct bench *b, const char *stat)
 	for (i = 0; i < PLACES && good; i++)
 		must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, 8, (uintptr_t)at + i * APART, mr->rkey), "a Write");
 	/* the kernel updates memory.stat only from time to time */
-	for (tries = 0; tries < 100 && charged(stat) - before < PLACES * 300; tries++)
+	while (charged(stat) - before < PLACES * 300 && patient(&p, PATIENCE, 0))
 		usleep(100000);
 	printf("# charged: %ld octets for %d pages\n", charged(stat) - before, PLACES);
 	report(good && charged(stat) - before >= PLACES * 300,

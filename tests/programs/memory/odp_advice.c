@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "odp.h"
+#include "patience.h"
 
 #define CALLS	20	/* more than the driver's workers for the page faults of a process */
 
@@ -57,9 +58,9 @@ static void handle(int flags)
  */
 static int interrupt(struct call *c)
 {
-	int i;
+	struct patience p = {};
 
-	for (i = 0; i < PATIENCE * 100; i++) {
+	while (patient(&p, PATIENCE, 0)) {
 		pthread_kill(c->thread, SIGUSR1);
 		usleep(10000);
 		if (!pthread_tryjoin_np(c->thread, NULL))

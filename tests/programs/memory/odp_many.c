@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "odp.h"
+#include "patience.h"
 
 #define PROCESSES	100
 #define SECONDS		60
@@ -91,19 +92,13 @@ static void make(struct bench *b, pid_t *pid, int *hear, int *say)
  */
 static bool few(const char *kind, long were)
 {
-	long is = 0;
-	int i;
+	struct patience p = {};
+	long is;
 
-	for (i = 0; i < SECONDS * 10; i++) {
-		is = objects(kind) - were;
-		if (is < PROCESSES / 2) {
-			printf("# %s: %ld more\n", kind, is);
-			return true;
-		}
+	while ((is = objects(kind) - were) >= PROCESSES / 2 && patient(&p, SECONDS, 0))
 		usleep(100000);
-	}
 	printf("# %s: %ld more\n", kind, is);
-	return false;
+	return is < PROCESSES / 2;
 }
 
 /*

@@ -29,6 +29,8 @@
 
 #include <rdma/rdma_cma.h>
 
+#include "patience.h"
+
 #define DEPTH	16
 #define CASES	32
 
@@ -467,6 +469,8 @@ static void finish(int i)
 	status = kid[i].status;
 	good = stays ? !was && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM :
 		       was && WIFEXITED(status) && !WEXITSTATUS(status);
+	if (!was && !stays)
+		patient_late(cases[kid[i].which].name);
 	printf("%sok %d - %s%s\n", good ? "" : "not ", i + 1, cases[kid[i].which].name,
 	       !was && !stays ? " does not end" : "");
 	if (!good)
@@ -475,7 +479,8 @@ static void finish(int i)
 
 int main(int argc, char **argv)
 {
-	int pipes[2], i, rounds, seconds, sig;
+	struct patience wait = { .over = true };	/* finish() prints the time-outs */
+	int pipes[2], i, left, seconds, sig;
 	sigset_t gone;
 	char *name, octet;
 
@@ -508,7 +513,7 @@ int main(int argc, char **argv)
 	else
 		printf("# only %d are\n", i);
 	sigwait(&gone, &sig);
-	for (rounds = seconds * 100; reap() && rounds--; )
+	while ((left = reap()) && patient(&wait, seconds, left))
 		usleep(10000);
 	for (i = 0; i < kids; i++)
 		finish(i);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <rdma/rdma_verbs.h>
 
+#include "patience.h"
 #include "srq.h"
 
 #define BUFS	16
@@ -144,7 +145,8 @@ static int obey(struct caller *c)
 static void *call(void *arg)
 {
 	struct caller c = { .address = arg };
-	int ret = -1, tries = 0;
+	struct patience p = {};
+	int ret = -1;
 
 	c.buf = malloc(BUFS * MSG_MAX);
 	c.orders = calloc(ORDERS, sizeof(*c.orders));
@@ -153,12 +155,12 @@ static void *call(void *arg)
 	while (ret != 1) {
 		if (dial(&c)) {
 			hang_up(&c);
-			if (++tries > 3000)
+			if (!patient(&p, 60, 0))
 				die("client: no connection");
 			usleep(10000);
 			continue;
 		}
-		tries = 0;
+		p = (struct patience) {};
 		do
 			ret = obey(&c);
 		while (!ret);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "patience.h"
 #include "windows.h"
 
 #define ACCESS	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
@@ -108,6 +109,7 @@ static bool one(struct race *r, struct ibv_mw **mw, struct ibv_mr **mr, int n)
 	uint8_t seen[PLACE];
 	pthread_t peer;
 	uint32_t some = r->done;
+	struct patience p = {};
 	uint64_t until;
 	bool same;
 
@@ -122,9 +124,9 @@ static bool one(struct race *r, struct ibv_mw **mw, struct ibv_mr **mr, int n)
 	if (pthread_create(&peer, NULL, fire, r))
 		die("pthread_create");
 	/* end the access after the first completions; other requests are in flight then */
-	until = now_ms() + 2000;
-	while (r->done == some && now_ms() < until)
+	while (r->done == some && !r->failed && patient(&p, PATIENCE, 0))
 		;
+	until = now_ms() + 2000;
 	end(r, mw, mr, other);
 	memcpy(seen, place, PLACE);
 	while (!r->failed && now_ms() < until)
