@@ -11,6 +11,9 @@
 #include <string.h>
 
 #include "bench.h"
+#include "patience.h"
+
+#define PATIENCE	20	/* seconds that a completion may take */
 
 /*
  * Counts a receive that was used and posted again. Sends one credit to the peer for every
@@ -63,16 +66,15 @@ static int reap(struct bench *b)
 }
 
 /*
- * Returns the time limit for the next completion, in milliseconds. Without posted requests there
- * is no limit (-1): the peer may send at any time, and if the peer exits, a receive completes
- * with an error.
+ * Must the next completion arrive within a time limit? Without posted requests there is no limit:
+ * the peer may send at any time, and if the peer exits, a receive completes with an error.
  */
-static int patience(const struct bench *b)
+static bool is_limited(const struct bench *b)
 {
 	for (unsigned int i = 0; i < b->o.qps; i++)
 		if (b->conn[i].inflight)
-			return 20000;
-	return -1;
+			return true;
+	return false;
 }
 
 /*
@@ -82,16 +84,21 @@ static int patience(const struct bench *b)
  */
 static int wait_completion(struct bench *b, struct pollfd *fd)
 {
-	int ms = patience(b), n = -1;
-	struct timespec ts = { .tv_sec = ms / 1000 };
+	const struct timespec slice = { .tv_nsec = 200000000 };
+	bool limited = is_limited(b);
+	struct patience wait = {};
 	sigset_t timer, before;
+	int n = -1;
 
 	sigemptyset(&timer);
 	sigaddset(&timer, SIGALRM);
 	sigprocmask(SIG_BLOCK, &timer, &before);
 	errno = EINTR;
-	if (!b->posting || !bench_stop)
-		n = ppoll(fd, 1, ms < 0 ? NULL : &ts, &before);
+	if (!b->posting || !bench_stop) {
+		do {
+			n = ppoll(fd, 1, limited ? &slice : NULL, &before);
+		} while (!n && patient(&wait, PATIENCE, 0));
+	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return n;
 }

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 
 #include "bench.h"
+#include "patience.h"
 
-#define PATIENCE_NS	(30 * 1000000000ull)	/* time limit for an answer */
+#define PATIENCE	30		/* seconds that an answer may take */
 #define LOOKS		(1u << 24)	/* polls between two checks of the clock */
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -51,14 +52,12 @@ static void look(struct bench *b, struct seen *s)
 }
 
 /*
- * Called after every LOOKS polls: ends the program if no answer arrives within PATIENCE_NS.
- * @until: value of bench_now() at which the wait ends; 0 before the first call.
+ * Called after every LOOKS polls: ends the program if no answer arrives within PATIENCE. @wait: the
+ * state of the wait, all zero before the first call
  */
-static void be_patient(uint64_t *until)
+static void be_patient(struct patience *wait)
 {
-	if (!*until)
-		*until = bench_now() + PATIENCE_NS;
-	if (bench_now() < *until)
+	if (patient(wait, PATIENCE, 0))
 		return;
 	errno = ETIMEDOUT;
 	bench_die("no answer");
@@ -72,8 +71,8 @@ static bool wait_write(struct bench *b, unsigned char value, struct seen *s)
 {
 	size_t last = bench_sink(b, 0) + b->o.size - 1;
 	volatile unsigned char *p = (unsigned char *)b->buf + last;
+	struct patience wait = {};
 	unsigned int n = 0;
-	uint64_t until = 0;
 
 	while (*p != value) {
 		if (++n % 4096 == 0)
@@ -81,22 +80,22 @@ static bool wait_write(struct bench *b, unsigned char value, struct seen *s)
 		if (s->end)
 			return false;
 		if (n % LOOKS == 0)
-			be_patient(&until);
+			be_patient(&wait);
 	}
 	return true;
 }
 
 static bool wait_send(struct bench *b, struct seen *s)
 {
+	struct patience wait = {};
 	unsigned int n = 0;
-	uint64_t until = 0;
 
 	while (!s->sends) {
 		look(b, s);
 		if (s->end)
 			return false;
 		if (++n % LOOKS == 0)
-			be_patient(&until);
+			be_patient(&wait);
 	}
 	s->sends--;
 	return true;
@@ -105,13 +104,13 @@ static bool wait_send(struct bench *b, struct seen *s)
 /* Polls for completions until at most @room requests are in flight. */
 static void wait_room(struct bench *b, unsigned int room, struct seen *s)
 {
+	struct patience wait = {};
 	unsigned int n = 0;
-	uint64_t until = 0;
 
 	while (b->conn[0].inflight > room) {
 		look(b, s);
 		if (++n % LOOKS == 0)
-			be_patient(&until);
+			be_patient(&wait);
 	}
 }
 

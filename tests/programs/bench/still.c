@@ -8,10 +8,11 @@
 #include <errno.h>
 
 #include "bench.h"
+#include "patience.h"
 
 #define STREAM		256	/* requests posted while the process polls for completions */
 #define STILL		4	/* requests posted after the process has stopped polling */
-#define PATIENCE_NS	(30 * 1000000000ull)
+#define PATIENCE	30	/* seconds */
 
 static void reap(struct bench *b)
 {
@@ -50,10 +51,10 @@ static void still(struct bench *b, struct bench_conn *c, unsigned char value)
 static void wait_for(struct bench *b, unsigned char value)
 {
 	volatile unsigned char *p = (unsigned char *)b->buf;
-	uint64_t end = bench_now() + PATIENCE_NS;
+	struct patience wait = {};
 
 	while (*p != value) {
-		if (bench_now() < end)
+		if (patient(&wait, PATIENCE, 0))
 			continue;
 		errno = ETIMEDOUT;
 		bench_die("what was posted did not go out");
