@@ -8,7 +8,7 @@ import threading
 import time
 
 import patience
-from outcome import Fail, check
+from outcome import Fail, Late, check
 
 # a completion; opcode: a number of enum ibv_wc_opcode; status: a number of enum ibv_wc_status; wr:
 # the wr_id
@@ -22,6 +22,8 @@ WITH_IMM, WITH_INV = 2, 8
 (SRQ_ERR, SRQ_LIMIT, LAST_WQE) = 14, 15, 16
 # states of a queue pair: numbers of enum ibv_qp_state
 RESET, INIT, RTR, RTS, SQD, SQE, ERR = range(7)
+# commands that wait for an event, and the event= of their answer if there is no event in time
+NO_EVENT = {"event": "none", "cqevent": "0", "async": "-1"}
 
 
 # seconds within which a process must end
@@ -57,7 +59,8 @@ class Ulp:
 
     def cmd(self, name, **args):
         """Executes a command; returns its answer: {name: value}, with numbers as int. Raises
-        UlpError if the command fails."""
+        UlpError if the command fails, and Late if the command waited for an event in vain for a
+        second or more (a shorter wait is for an event that must not happen)."""
         line = " ".join([name] + ["%s=%s" % (k, v.hex() if isinstance(v, bytes) else v)
                                   for k, v in args.items() if v is not None])
         began = time.monotonic()
@@ -77,6 +80,8 @@ class Ulp:
         for word in words[1:]:
             key, _, value = word.partition("=")
             out[key] = value if key in ("event", "data", "wc", "name", "gid") else int(value, 0)
+        if args.get("ms", 0) >= 1000 and name in NO_EVENT and out["event"] == NO_EVENT[name]:
+            raise Late("%s: no event" % line)
         return out
 
     def __getattr__(self, name):
@@ -104,10 +109,12 @@ class Ulp:
 
     def poll(self, n=1, ms=30000, exact=True, **args):
         """Waits up to ms milliseconds for n completions, and returns them. If fewer arrive,
-        raises Fail; with exact=False, returns the completions that have arrived."""
+        raises Fail, or Late if ms is a second or more; with exact=False, returns the completions
+        that have arrived."""
         words = self.cmd("poll", n=n, ms=ms, **args)["wc"].split(",")
         out = [Completion(*map(int, word.split(":"))) for word in words if word]
-        check(not exact or len(out) == n, "%d completions wanted:" % n, out)
+        if exact and len(out) < n:
+            raise (Late if ms >= 1000 else Fail)("%d completions wanted: %r" % (n, out))
         return out
 
     def none(self, ms=300, **args):

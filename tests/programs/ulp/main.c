@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "patience.h"
 #include "ulp.h"
 
 #define MAX_ARGS 40
@@ -119,7 +120,7 @@ bool ulp_wait(int fd, uint64_t ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	return poll(&p, 1, ms) == 1;
+	return patient_poll(&p, 1, ms) == 1;
 }
 
 static const struct ulp_command *find(const struct ulp_command *c, const char *name)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "patience.h"
 #include "ulp.h"
 
 #define MAX_SGE 16
@@ -212,6 +213,15 @@ static uint64_t now(void)
 }
 
 /*
+ * Return: the milliseconds of the clock that measures a wait of @ms. A wait of less than a second
+ * is for an event that must not happen, as in patient_poll().
+ */
+static uint64_t wait_clock(uint64_t ms)
+{
+	return ms < 1000 ? now() / 1000000 : running_ms();
+}
+
+/*
  * poll [cq=] [n=] [ms=] [nap=]: wc=ID:STATUS:OPCODE:LENGTH:FLAGS:IMM-OR-STAG:QPN,... at=
  * Polls until there have been n completions, or until ms milliseconds have passed. Between two polls
  * the process sleeps for nap microseconds, or does not sleep if nap is 0. at: the time of the last
@@ -219,7 +229,7 @@ static uint64_t now(void)
  */
 static int cmd_poll(void)
 {
-	uint64_t n = ulp_num("n", 1), end = now() + ulp_num("ms", 10000) * 1000000, at = 0;
+	uint64_t n = ulp_num("n", 1), ms = ulp_num("ms", 10000), at = 0, begin;
 	struct timespec nap = { 0, ulp_num("nap", 500) * 1000 };
 	struct ibv_cq *cq = ulp_cq(ulp_num("cq", 0));
 	struct ibv_wc wc;
@@ -228,6 +238,7 @@ static int cmd_poll(void)
 	if (!cq)
 		return -1;
 	ulp_put(" wc=");
+	begin = wait_clock(ms);
 	while (n) {
 		got = ibv_poll_cq(cq, 1, &wc);
 		at = now();
@@ -241,7 +252,7 @@ static int cmd_poll(void)
 			n--;
 			continue;
 		}
-		if (now() >= end)
+		if (wait_clock(ms) - begin >= ms)
 			break;
 		if (nap.tv_nsec)
 			nanosleep(&nap, NULL);
