@@ -50,7 +50,7 @@ fi
 if in_laboratory; then
 	# shellcheck disable=SC2046
 	check "rings stay mapped" holds three unlimited $(user 54323) "${CHARGE[@]}" hold 100
-	check "the module is unloaded while rings are mapped" timeout 60 modprobe -r iw_tcp
+	check "the module is unloaded while rings are mapped" iwt_patient 60 modprobe -r iw_tcp
 	# shellcheck disable=SC2034
 	MADE_DEV=()
 	exec {UNTIL}>&-

@@ -63,7 +63,7 @@ fi
 # part NAME: runs the test "odpNAME" of iwt_memory. The test reads the counters of the link from
 # descriptor 9, because the /sys of "ip netns exec" does not have these counters.
 part() {
-	tap "$1" timeout "$((IWT_TIME * 2))" ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -t "odp$1" \
+	tap "$1" iwt_patient "$((IWT_TIME * 2))" ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -t "odp$1" \
 		-f /dev/fd/9 9<"/sys/class/infiniband/$DEV_A/ports/1/hw_counters"
 }
 

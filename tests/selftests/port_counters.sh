@@ -69,8 +69,13 @@ downs() {
 	ip -n "$NS_A" -batch "$TMP/downs"
 }
 # nonsense: sends octets that are no Request to the listener, and waits for the end of the
-# connection
-nonsense() { in_a bash -c 'exec 3<>"/dev/tcp/$0/7174" && printf "%40s" >&3 && timeout 10 cat <&3' $IP_B; true; }
+# connection, which may be a reset (status 1 of cat)
+# shellcheck disable=SC2016
+nonsense() {
+	local rc=0
+	in_a bash -c 'exec 3<>"/dev/tcp/$0/7174" && printf "%40s" >&3 && iwt_patient "$1" cat <&3' $IP_B "$IWT_TIME" || rc=$?
+	[ $rc -le 1 ] || return $rc
+}
 
 begin rping rdma
 only_iw_tcp "counters of iw_tcp"

@@ -14,7 +14,7 @@ link_comes_and_goes() {
 	local i
 	for ((i = 0; i < ROUNDS; i++)); do
 		nap "0.$((RANDOM % 3))$((RANDOM % 10))"
-		timeout "$IWT_TIME" ip netns exec "$NS_A" rdma link delete "$DEV_A" || return
+		in_a iwt_patient "$IWT_TIME" rdma link delete "$DEV_A" || return
 		in_net "$NS_A" rdma link add "$DEV_A" type "$IWT_LINK_TYPE" netdev "$IF_A" || return
 	done
 }

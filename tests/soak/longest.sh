@@ -17,5 +17,5 @@ fi
 HAD=$(cat $HUGE)
 trap 'cleanup; echo "$HAD" >$HUGE' EXIT
 echo $((HAD + 6)) >$HUGE
-tap "longest" timeout "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_longest" -a $IP_A
+tap "longest" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_longest" -a $IP_A
 ktap_finish
