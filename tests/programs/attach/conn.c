@@ -39,6 +39,7 @@ void iwt_is(int got, int want, const char *what)
 void iwt_skip(const char *what, const char *why)
 {
 	printf("ok %d - %s # SKIP %s\n", ++count, what, why);
+	fflush(stdout);
 }
 
 int iwt_plan(void)

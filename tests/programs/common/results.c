@@ -33,6 +33,7 @@ bool report(bool good, const char *what, ...)
 void skip(const char *what, const char *why)
 {
 	printf("ok %u - %s # SKIP %s\n", ++n_tests, what, why);
+	fflush(stdout);
 }
 
 int results_end(void)
