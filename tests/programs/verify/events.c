@@ -69,7 +69,7 @@ static int expect_event(struct iwt_ctx *cx, const char *when)
 		if (iwt_peer_gave_up(cx))
 			return iwt_fail(cx, "the peer gave up");
 		if (!patient(&p, cx->o.timeout, 0))
-			return iwt_fail(cx, "no event %s", when);
+			return iwt_fail(cx, "timeout: no event %s", when);
 	}
 	return n < 0 ? -1 : 0;
 }

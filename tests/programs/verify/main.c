@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "patience.h"
 #include "verify.h"
 
 static unsigned int n_ok, n_failed, n_skipped;
@@ -70,8 +71,17 @@ static int serve(struct iwt_ctx *cx)
 	return 1;
 }
 
+/* Has the server timed out, and has this side found no fault of its own? */
+static bool server_late(const struct iwt_ctx *cx)
+{
+	return !strncmp(cx->peer_err, "timeout: ", 9) &&
+	       (!cx->err[0] || strstr(cx->err, "the peer gave up"));
+}
+
 static void report(struct iwt_ctx *cx, int rc, const char *what)
 {
+	if (rc && server_late(cx))
+		patient_late("the server");
 	printf("%sok %u - %s\n", rc ? "not " : "", n_ok + n_failed + n_skipped + 1, what);
 	if (!rc) {
 		n_ok++;
@@ -88,6 +98,7 @@ static void report(struct iwt_ctx *cx, int rc, const char *what)
 static void skip(const char *what, const char *why)
 {
 	printf("ok %u - %s # SKIP %s\n", n_ok + n_failed + n_skipped + 1, what, why);
+	fflush(stdout);
 	n_skipped++;
 }
 

@@ -109,7 +109,7 @@ static int expect_async(struct iwt_ctx *cx)
 		if (ours)
 			return 0;
 	}
-	return iwt_fail(cx, "no asynchronous event tells of the failure");
+	return iwt_fail(cx, "timeout: no asynchronous event tells of the failure");
 }
 
 static void drop_async(struct iwt_ctx *cx)
