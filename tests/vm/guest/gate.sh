@@ -13,6 +13,10 @@ PATIENCE=20
 # exists. The gate's own test (gate-test) writes a shorter time into the file NS_PATIENCE_FILE.
 NS_PATIENCE=200 NS_PATIENCE_FILE=/run/lab.patience
 
+# WITHIN SECONDS COMMAND...: ends COMMAND if it makes no progress for SECONDS in which the machine runs.
+# timeout(1) would also count the time in which the machine stands still.
+WITHIN=/opt/iw_tcp/bin/iwt_patient
+
 # status LINE: writes LINE to the tty LAB_STATUS. Closing a tty waits until its output has been sent,
 # but a signal ends this wait, and the rest of the output is lost. So a subshell writes the line:
 # process 1 often receives SIGCHLD, but a subshell has no children.
@@ -75,7 +79,7 @@ user_processes() {
 gate_links() {
 	local dev
 	for dev in $(iwarp_devices); do
-		in_namespaces timeout 20 rdma link delete "$dev" >/dev/null 2>&1
+		in_namespaces $WITHIN 20 rdma link delete "$dev" >/dev/null 2>&1
 	done
 	for dev in $(until_empty $PATIENCE iwarp_devices); do
 		complain "rdma link $dev cannot be deleted"
@@ -87,7 +91,7 @@ gate_modules() {
 	for module in iw_tcp siw; do
 		for ((left = PATIENCE * 5; left > 0; left--)); do
 			[ -d "/sys/module/$module" ] || continue 2
-			timeout 20 modprobe -r "$module" >/dev/null 2>&1
+			$WITHIN 20 modprobe -r "$module" >/dev/null 2>&1
 			[ -d "/sys/module/$module" ] || continue 2
 			sleep 0.2
 		done
@@ -99,10 +103,10 @@ netdevs() { ip -o link show type "$1" 2>/dev/null | awk '{ sub("[:@].*", "", $2)
 
 gate_netdevs() {
 	local dev kind
-	timeout 30 ip -all netns delete || complain "network namespaces cannot be deleted"
+	$WITHIN 30 ip -all netns delete || complain "network namespaces cannot be deleted"
 	for kind in vlan bridge veth dummy macvlan ipvlan bond; do
 		for dev in $(netdevs $kind); do
-			timeout 15 ip link delete "$dev" 2>/dev/null
+			$WITHIN 15 ip link delete "$dev" 2>/dev/null
 			[ ! -e "/sys/class/net/$dev" ] || complain "netdev $dev is still referenced"
 		done
 	done
