@@ -33,7 +33,7 @@ payload_pack() {
 	install -m 755 -t "$stage/opt/iw_tcp/vm" "$VM_DIR"/guest/{init,gate.sh,leaks,crashed}
 	[ -n "$interactive" ] && path=/opt/iw_tcp/tests/. || path=$(payload_place "$stage" "$script")
 	{
-		declare -p LAB
+		declare -p LAB LAB_KIND
 		printf 'SCRIPT=%q TIME=%q INTERACTIVE=%q\n' "$path" "$time" "$interactive"
 		printf 'ARGS=('; [ $# -eq 0 ] || printf '%q ' "$@"; printf ')\n'
 	} >"$stage/opt/iw_tcp/vm/run.env"
