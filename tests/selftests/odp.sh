@@ -202,4 +202,11 @@ else
 	skip "$what: the process ends, or the link is deleted" "this kernel has no userfaultfd"
 fi
 settings_end
+# Unloading the module waits for everything that the driver has allocated for page faults
+if in_laboratory; then
+	check "the module is unloaded" iwt_patient 60 modprobe -r iw_tcp
+	MADE_DEV=()
+else
+	skip "the module is unloaded" "others may need the module here"
+fi
 ktap_finish
