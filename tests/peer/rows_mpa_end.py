@@ -159,6 +159,28 @@ def half_close(t):
         check(all(wc.status == FLUSH for wc in conn.poll(7)), "buffers left")
 
 
+@row("MPA-87", "MPA-86")
+def close_before_first(t):
+    """
+    The initiator sends FIN and has sent no FPDU: the responder's Send is flushed, and the ULP gets DISCONNECTED
+
+    The responder must not send before the first FPDU, so it can never send. With close, the ULP
+    disconnects before the FIN arrives.
+    """
+    ulp = t.ulp()
+    for close in (False, True):
+        conn = t.passive(ulp=ulp, first=False, recvs=2)
+        conn.post("send", wr=7, sge="%d:0:3" % conn.mr)
+        conn.peer.expect_silence(0.3)
+        if close:
+            ulp.disconnect(id=conn.id)
+            conn.peer.expect_silence(0.3)
+        conn.peer.fin()
+        equal(sorted((wc.wr, wc.status) for wc in conn.poll(3)), [(0, FLUSH), (1, FLUSH), (7, FLUSH)], "completions")
+        ulp.event(id=conn.id, want="DISCONNECTED")
+        conn.peer.expect_end()
+
+
 @row("MPA-86", "MPA-94")
 def own_close(t):
     """The ULP disconnects: its Send arrives whole, then FIN; after the peer's FIN the ULP gets DISCONNECTED"""

@@ -97,8 +97,8 @@ static void look_unanswered(struct iwt_qp *qp)
 
 /*
  * In the states HALF and DRAIN, the stream ends when the remaining work is done. The stream also
- * ends if a request waits for a Response but the peer has sent FIN: the Response can't arrive any
- * more.
+ * ends if the peer has sent FIN, and the work waits for something that can't arrive any more: for a
+ * Response, or for the first FPDU of the initiator, before which the responder must not send.
  */
 static void look_drained(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
@@ -107,10 +107,10 @@ static void look_drained(struct iwt_qp *qp)
 
 	if (qp->state != IWT_QP_HALF && qp->state != IWT_QP_DRAIN)
 		return;
-	if (st->rx.eof && st->readq.out_n)
-		lose(qp);
-	else if (!iwt_tx_busy(st))
+	if (!iwt_tx_busy(st))
 		iwt_qp_do_step(qp, IWT_QE_DRAINED, IWT_OK);
+	else if (st->rx.eof && (st->readq.out_n || st->tx.wait_first_fpdu))
+		lose(qp);
 }
 
 /*
