@@ -6,7 +6,7 @@ import fpdu
 import mpa
 from outcome import check, equal
 from rows import row, stated
-from ulp import FLUSH, SUCCESS
+from ulp import FLUSH, SUCCESS, WC_RECV, WC_RECV_IMM
 
 stated("deviation", "the responder accepts a Send only if the initiator offers neither a Write nor a Read: a Send uses a message number of queue 0",
        "EMPA-36")
@@ -257,6 +257,24 @@ def rtr_taken(t):
         conn.none(100)
         conn.ulp.modify(id=conn.id, state=6)
         equal([c.status for c in conn.poll(8)], [FLUSH] * 8, "receives that are left")
+
+
+@row("EMPA-34")
+def not_rtr(t):
+    """A Write of data that comes instead of the RTR Write counts as a message: Immediate Data has its length"""
+    ulp = t.ulp()
+    for size in (1, 1400, 3000):
+        conn = t.passive(ulp=ulp, word=mpa.enh(4, 4, 1, 0, 1, 0), first=False, recvs=2)
+        conn.peer.put_write(conn.stag, conn.addr, b"w" * size)
+        conn.peer.put(fpdu.immediate(1, bytes(8)))
+        wc = conn.poll()[0]
+        equal((wc.status, wc.opcode, wc.len), (SUCCESS, WC_RECV_IMM, size), "completion")
+    # the RTR Write is not a message
+    conn = t.passive(ulp=ulp, word=mpa.enh(4, 4, 1, 0, 1, 0), first=False, recvs=2)
+    conn.peer.put_write()
+    conn.peer.put(fpdu.immediate(1, bytes(8)))
+    wc = conn.poll()[0]
+    equal((wc.status, wc.opcode, wc.len), (SUCCESS, WC_RECV, 0), "completion")
 
 
 @row("EMPA-35")

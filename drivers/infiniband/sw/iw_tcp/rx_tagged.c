@@ -61,14 +61,15 @@ static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
  * @f: FPDU of the Write, perhaps the last one
  * @len: number of placed bytes
  *
- * A Write that is the initiator's ready-to-receive message is not counted.
+ * A Write that is the initiator's ready-to-receive message is not counted. This Write is the first
+ * FPDU, and is empty (RFC 6581 9.2).
  */
 void iwt_rx_note_write(struct iwt_stream *st, const struct iwt_fpdu *f, u32 len)
 {
 	struct iwt_rx *rx = &st->rx;
 
 	lockdep_assert_held(&st->lock);
-	if (rx->rtr_write)
+	if (rx->rtr_write && f->ddp.last && !f->payload_len)
 		return;
 	if (f->ddp.last)
 		iwt_stream_count(st, IWT_C_RX_WRITE);
