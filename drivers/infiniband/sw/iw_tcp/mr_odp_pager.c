@@ -489,7 +489,8 @@ struct iwt_pager *iwt_pager_join(struct iwt_dev *dev, gfp_t gfp)
  * iwt_pager_leave() - release the pager of a region that is being destroyed
  * @pager: pager of the region; streams may still be waiting for its workers
  *
- * May sleep, but does not wait for page faults.
+ * May sleep, but does not wait for page faults. After the last region is destroyed, no invalidation
+ * uses the device any more.
  */
 void iwt_pager_leave(struct iwt_pager *pager)
 {
@@ -500,10 +501,17 @@ void iwt_pager_leave(struct iwt_pager *pager)
 	if (none)
 		last = pager_retire(pager);
 	spin_unlock(&pagers_lock);
+	if (!none)
+		return;
+	/*
+	 * If the process has exited, do_gone_work() ends the table. (Its workers are in no page
+	 * fault then: a page fault would keep the process's memory.)
+	 */
 	if (last)
 		iwt_odp_end(pager->odp);
-	if (none)
-		iwt_pager_put(pager);
+	else
+		flush_work(&pager->gone_work);
+	iwt_pager_put(pager);
 }
 
 /**
