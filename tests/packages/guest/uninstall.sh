@@ -30,7 +30,7 @@ other_root() {
 		[ "$(find /tmp/dest ! -type d | wc -l)" -gt 10 ] && in_src "$kernel" uninstall DESTDIR=/tmp/dest
 }
 
-export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_MAXSIZE=1G
+export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_DEPEND=1 CCACHE_MAXSIZE=1G
 kernel=$1
 ktap_begin
 # run depmod first, so that its files exist before the installation, too

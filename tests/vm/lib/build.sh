@@ -7,7 +7,7 @@
 # These commands run in the userland. They leave out parts that the tree does not have.
 # shellcheck disable=SC2016
 BUILD_SCRIPT='
-export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_MAXSIZE=1G
+export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_DEPEND=1 CCACHE_MAXSIZE=1G
 kdir=/lib/modules/$VERSION/build
 [ -z "$COMPILER" ] || export CC="$COMPILER"
 PROFILE=

@@ -6,7 +6,7 @@
 # These commands run in the userland. They fail if kconfig drops an option of the fragment.
 # shellcheck disable=SC2016
 KCSAN_BUILD='
-export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_MAXSIZE=400M
+export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_DEPEND=1 CCACHE_MAXSIZE=400M
 cd /src
 cp /config/kcsan.config .fragment
 make -s ARCH=x86_64 alldefconfig

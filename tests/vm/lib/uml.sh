@@ -6,7 +6,7 @@
 # These commands run in the userland. They fail if kconfig drops an option of a fragment.
 # shellcheck disable=SC2016
 UML_BUILD='
-export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_MAXSIZE=1G
+export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_DEPEND=1 CCACHE_MAXSIZE=1G
 cd /src
 cat /config/* >.fragment
 make -s ARCH=um defconfig
