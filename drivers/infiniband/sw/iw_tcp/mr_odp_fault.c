@@ -65,8 +65,8 @@ static int queue_fault(struct iwt_pager *p, struct iwt_fault *f)
  * @pager: pager of the region; the caller holds the lock of the region
  * @ask: requested memory
  *
- * BH off, never sleeps. If the direction is already waiting, its request does not change. After an
- * error, @f has no reference to a pager, so a prefetch call need not cancel the request.
+ * BH off, never sleeps. If the direction is already waiting, its request does not change. After
+ * an error, @f has no reference to a pager, so a prefetch call need not cancel the request.
  *
  * Return: 0 if the direction or the call is waiting now; the error of the last request, if that
  * request included the address of @ask; -EFAULT if the process has exited.

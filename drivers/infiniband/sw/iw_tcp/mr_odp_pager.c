@@ -489,8 +489,8 @@ struct iwt_pager *iwt_pager_join(struct iwt_dev *dev, gfp_t gfp)
  * iwt_pager_leave() - release the pager of a region that is being destroyed
  * @pager: pager of the region; streams may still be waiting for its workers
  *
- * May sleep, but does not wait for page faults. After the last region is destroyed, no invalidation
- * uses the device any more.
+ * May sleep, but does not wait for page faults. After the last region is destroyed, no
+ * invalidation uses the device any more.
  */
 void iwt_pager_leave(struct iwt_pager *pager)
 {

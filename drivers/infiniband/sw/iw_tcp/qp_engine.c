@@ -97,8 +97,8 @@ static void look_unanswered(struct iwt_qp *qp)
 
 /*
  * In the states HALF and DRAIN, the stream ends when the remaining work is done. The stream also
- * ends if the peer has sent FIN, and the work waits for something that can't arrive any more: for a
- * Response, or for the first FPDU of the initiator, before which the responder must not send.
+ * ends if the peer has sent FIN, and the work waits for something that can't arrive any more: for
+ * a Response, or for the first FPDU of the initiator, before which the responder must not send.
  */
 static void look_drained(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)

@@ -61,8 +61,8 @@ static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
  * @f: FPDU of the Write, perhaps the last one
  * @len: number of placed bytes
  *
- * A Write that is the initiator's ready-to-receive message is not counted. This Write is the first
- * FPDU, and is empty (RFC 6581 9.2).
+ * A Write that is the initiator's ready-to-receive message is not counted. This Write is the
+ * first FPDU, and is empty (RFC 6581 9.2).
  */
 void iwt_rx_note_write(struct iwt_stream *st, const struct iwt_fpdu *f, u32 len)
 {
