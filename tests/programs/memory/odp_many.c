@@ -56,40 +56,73 @@ static long objects(const char *kind)
 	return is;
 }
 
-/* A child inherits the descriptor of the device, and leaves a region when it exits. */
-static void child(struct bench *b, int say, int hear)
+/* PROCESSES children, which run at the same time and inherit the descriptor of the device */
+struct crowd {
+	struct bench *b;
+	struct left *left;	/* regions of the first crowd */
+	int say;		/* pipe of the first crowd to the parent */
+	int hear, end;		/* pipe: the children exit when the parent closes @end */
+	pid_t pid[PROCESSES];
+};
+
+/* Starts the children. @life: what each of them does; its result is the exit status */
+static void crowd_begin(struct crowd *c, int (*life)(const struct crowd *c))
 {
-	uint8_t *at = anonymous(PAGE);
-	struct ibv_mr *mr = reg(b, at, PAGE, ALL_ACCESS);
-	struct left region = { (uintptr_t)at, mr->lkey };
+	int stay[2], i;
+	char none;
 
-	if (write(say, &region, sizeof(region)) != sizeof(region) || read(hear, &region, 1))
-		_exit(1);
-	_exit(0);
-}
-
-static void make(struct bench *b, pid_t *pid, struct left *left, int *hear, int *say)
-{
-	int in[2], out[2], i;
-
-	if (pipe(in) || pipe(out))
+	if (pipe(stay))
 		die("pipe");
+	c->hear = stay[0];
+	c->end = stay[1];
 	for (i = 0; i < PROCESSES; i++) {
-		pid[i] = fork();
-		if (pid[i] < 0)
+		c->pid[i] = fork();
+		if (c->pid[i] < 0)
 			die("fork");
-		if (!pid[i]) {
-			close(out[1]);
-			child(b, in[1], out[0]);
+		if (!c->pid[i]) {
+			close(c->end);
+			_exit(life(c) || read(c->hear, &none, 1));
 		}
 	}
-	close(in[1]);
-	close(out[0]);
+	close(c->hear);
+}
+
+/* Lets the children exit. Return: false if the exit status of a child was not 0 */
+static bool crowd_end(struct crowd *c)
+{
+	bool good = true;
+	int status, i;
+
+	close(c->end);
 	for (i = 0; i < PROCESSES; i++)
-		if (read(in[0], &left[i], sizeof(left[i])) != sizeof(left[i]))
+		must(&good, waitpid(c->pid[i], &status, 0) == c->pid[i] && !status, "the end of a process");
+	return good;
+}
+
+/* The first crowd: each child leaves a region when it exits. */
+static int leave_region(const struct crowd *c)
+{
+	uint8_t *at = anonymous(PAGE);
+	struct ibv_mr *mr = reg(c->b, at, PAGE, ALL_ACCESS);
+	struct left region = { (uintptr_t)at, mr->lkey };
+
+	return write(c->say, &region, sizeof(region)) != sizeof(region);
+}
+
+/* Starts the first crowd, and waits for its regions. */
+static void make(struct crowd *c)
+{
+	int in[2], i;
+
+	if (pipe(in))
+		die("pipe");
+	c->say = in[1];
+	crowd_begin(c, leave_region);
+	close(in[1]);
+	for (i = 0; i < PROCESSES; i++)
+		if (read(in[0], &c->left[i], sizeof(c->left[i])) != sizeof(c->left[i]))
 			die("a child");
-	*hear = in[0];
-	*say = out[1];
+	close(in[0]);
 }
 
 /*
@@ -107,16 +140,16 @@ static bool few(const char *kind, long were)
 	return is < PROCESSES / 2;
 }
 
-/* Return: 0 if this process can prefetch none of the regions */
-static int no_region_is_ours(struct bench *b, const struct left *left)
+/* The second crowd. Return: 0 if this process can prefetch none of the regions */
+static int no_region_is_ours(const struct crowd *c)
 {
 	struct ibv_sge sge = { .length = PAGE };
 	int i, bad = 0;
 
 	for (i = 0; i < PROCESSES; i++) {
-		sge.addr = left[i].addr;
-		sge.lkey = left[i].lkey;
-		bad |= ibv_advise_mr(b->pd[0], IBV_ADVISE_MR_ADVICE_PREFETCH, IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1) != EFAULT;
+		sge.addr = c->left[i].addr;
+		sge.lkey = c->left[i].lkey;
+		bad |= ibv_advise_mr(c->b->pd[0], IBV_ADVISE_MR_ADVICE_PREFETCH, IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1) != EFAULT;
 	}
 	return bad;
 }
@@ -127,29 +160,12 @@ static int no_region_is_ours(struct bench *b, const struct left *left)
  * driver may take a new process for the process of a region. No new process may use a region. (And
  * the module can be unloaded: odp.sh tests this.)
  */
-static void test_heirs(struct bench *b, const struct left *left)
+static void test_heirs(struct bench *b, struct left *left)
 {
-	int wait[2], status, i;
-	pid_t pid[PROCESSES];
-	bool good = true;
-	char c;
+	struct crowd c = { .b = b, .left = left };
 
-	if (pipe(wait))
-		die("pipe");
-	for (i = 0; i < PROCESSES; i++) {
-		pid[i] = fork();
-		if (pid[i] < 0)
-			die("fork");
-		if (!pid[i]) {
-			close(wait[1]);
-			_exit(no_region_is_ours(b, left) || read(wait[0], &c, 1));
-		}
-	}
-	close(wait[1]);
-	close(wait[0]);
-	for (i = 0; i < PROCESSES; i++)
-		must(&good, waitpid(pid[i], &status, 0) == pid[i] && !status, "a new process");
-	report(good, "regions of ended processes do not belong to new processes");
+	crowd_begin(&c, no_region_is_ours);
+	report(crowd_end(&c), "regions of ended processes do not belong to new processes");
 }
 
 /*
@@ -161,27 +177,23 @@ void test_odp_many(struct bench *b)
 {
 	long queues = objects("pool_workqueue"), spaces = objects("mm_struct");
 	struct left left[PROCESSES];
-	int hear, say, status, i;
-	pid_t pid[PROCESSES];
-	bool good = true;
+	struct crowd c = { .b = b, .left = left };
+	bool good;
 
 	/* this process does not exit, and has a region as well */
 	reg(b, anonymous(PAGE), PAGE, ALL_ACCESS);
-	make(b, pid, left, &hear, &say);
+	make(&c);
 	if (queues < 0)
 		skip("processes with regions share queues",
 		     "this kernel does not count its workqueues");
 	else
 		report(few("pool_workqueue", queues), "processes with regions share queues");
-	close(say);
-	for (i = 0; i < PROCESSES; i++)
-		must(&good, waitpid(pid[i], &status, 0) == pid[i] && !status, "the end of a process");
+	good = crowd_end(&c);
 	if (spaces < 0)
 		skip("the address space of a process is freed although its region stays",
 		     "this kernel does not count its address spaces");
 	else
 		report(few("mm_struct", spaces) && good,
 		       "the address space of a process is freed although its region stays");
-	close(hear);
 	test_heirs(b, left);
 }
