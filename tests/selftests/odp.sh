@@ -202,9 +202,40 @@ else
 	skip "$what: the process ends, or the link is deleted" "this kernel has no userfaultfd"
 fi
 settings_end
+
+# unloads: unloads the module; fails if this takes more than a minute
+unloads() { iwt_patient 60 modprobe -r iw_tcp; }
+# in_use: can the module not be unloaded because it is in use?
+in_use() { not unloads 2>"$TMP/unload" && grep -q "is in use" "$TMP/unload" || { diag <"$TMP/unload"; return 1; }; }
+
+# A signal does not end a page fault if a FUSE server has read its request. Such page faults of a
+# process that has ended block nothing except the module.
+never_end() {
+	local server
+	link_add "$NS_A" "$DEV_A" "$IF_A"
+	local program=(ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -t odpfile -f "$TMP/stall/file")
+	mkdir "$TMP/stall"
+	start python3 "$IWT_LIB/stall.py" "$TMP/stall" >"$TMP/mounted" 2>&1
+	server=$PID
+	busywait "$IWT_TIME" grep -q "^# mounted" "$TMP/mounted" || diag <"$TMP/mounted"
+	tap "FUSE" iwt_patient "$IWT_TIME" "${program[@]}"
+	# the process has exited, but the workers still count for the user
+	iwt_patient "$IWT_TIME" "${program[@]}" >"$TMP/regions" 2>&1
+	check "FUSE: another process gets no region" grep -q "^# regions: 1$" "$TMP/regions" || diag <"$TMP/regions"
+	check "FUSE: the link is deleted" link_del "$NS_A" "$DEV_A"
+	! in_laboratory || check "FUSE: the module is in use" in_use
+	stop "$server"
+	umount "$TMP/stall"
+}
+modprobe -q fuse
+if [ -c /dev/fuse ]; then
+	never_end
+else
+	skip "page faults that no signal ends" "this kernel has no FUSE"
+fi
 # Unloading the module waits for everything that the driver has allocated for page faults
 if in_laboratory; then
-	check "the module is unloaded" iwt_patient 60 modprobe -r iw_tcp
+	check "the module is unloaded" unloads
 	MADE_DEV=()
 else
 	skip "the module is unloaded" "others may need the module here"

@@ -11,6 +11,7 @@
  *			control group for memory, and FILE is memory.stat of this group
  *	odpcost		the cost of on-demand paging; FILE: the directory of the device's counters
  *	odpadvice	ibv_advise_mr() that waits for a page fault
+ *	odpfile		page faults that no signal ends; FILE: a file whose pages never arrive
  *	odpmany		many processes; needs root
  *	odptwice	two threads remove the same page
  *
@@ -40,7 +41,8 @@ static void test_rereg(struct bench *b, uint32_t rounds, const char *file)
 
 static bool needs_file(const char *what)
 {
-	return !strcmp(what, "rereg") || !strcmp(what, "odpcharge") || !strcmp(what, "odpcost");
+	return !strcmp(what, "rereg") || !strcmp(what, "odpcharge") || !strcmp(what, "odpcost") ||
+	       !strcmp(what, "odpfile");
 }
 
 int main(int argc, char **argv)
@@ -88,6 +90,8 @@ int main(int argc, char **argv)
 		test_odp_cost(&b, file);
 	else if (!strcmp(what, "odpadvice"))
 		test_odp_advice(&b);
+	else if (!strcmp(what, "odpfile"))
+		test_odp_file(&b, file);
 	else if (!strcmp(what, "odpadvise"))
 		test_odp_advise(&b);
 	else if (!strcmp(what, "odptwice"))

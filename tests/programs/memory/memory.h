@@ -79,6 +79,7 @@ void test_odp_wait(struct bench *b, const char *other, const char *what);
 void test_odp_cost(struct bench *b, const char *dir);
 void test_odp_advice(struct bench *b);
 void test_odp_advise(struct bench *b);
+void test_odp_file(struct bench *b, const char *file);
 void test_odp_many(struct bench *b);
 void test_odp_twice(struct bench *b, uint32_t rounds);
 void test_hold(struct bench *b);

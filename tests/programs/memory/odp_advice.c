@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * iwt_memory: ibv_advise_mr() waits for a page fault that does not end. A signal must end the
- * call, and the removal of the device must end the call.
+ * call, and the removal of the device must end the call. A user must not be able to block any
+ * number of the driver's workers with such page faults.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +17,13 @@
 #include "patience.h"
 
 #define CALLS	20	/* more than the driver's workers for the page faults of a process */
+#define WORKERS	16	/* the driver's workers for the page faults of a process */
+#define LEFT	256	/* workers that a user may leave blocked */
+/*
+ * Regions that one process registers one after the other. Far more than LEFT, because some page
+ * faults end when the call is interrupted.
+ */
+#define TRIES	(4 * LEFT)
 
 struct call {
 	struct bench *b;
@@ -113,9 +122,102 @@ static bool test_signals(struct bench *b)
 	return true;
 }
 
+/* Return: true if the process can register an on-demand region (again) */
+static bool registers(struct bench *b, uint8_t *at)
+{
+	struct patience p = {};
+	struct ibv_mr *mr;
+
+	while (patient(&p, PATIENCE, 0)) {
+		mr = ibv_reg_mr(b->pd[0], at, PAGE, ALL_ACCESS | ODP);
+		if (mr)
+			return !ibv_dereg_mr(mr);
+		if (errno != EAGAIN)
+			die("ibv_reg_mr");
+		usleep(10000);
+	}
+	return false;
+}
+
+/* Makes all workers of a new region wait, then ends the region. The calls continue to wait. */
+static void leave(struct bench *b, struct call *calls, uint8_t *at, int fd)
+{
+	struct ibv_mr *mr = reg(b, at, WORKERS * PAGE, ALL_ACCESS);
+	int i;
+
+	for (i = 0; i < WORKERS; i++)
+		begin(&calls[i], b, mr, at + i * PAGE);
+	for (i = 0; i < WORKERS; i++)
+		odp_next_fault(fd);
+	if (ibv_dereg_mr(mr))
+		die("ibv_dereg_mr");
+}
+
+static void test_left(struct bench *b)
+{
+	static struct call calls[LEFT];
+	uint8_t *at, *free_page = anonymous(PAGE);
+	struct ibv_mr *mr;
+	bool good = true;
+	int fd, i;
+
+	at = odp_guarded(LEFT * PAGE, &fd);
+	for (i = 0; i < LEFT; i += WORKERS)
+		leave(b, &calls[i], at + i * PAGE, fd);
+	errno = 0;
+	mr = ibv_reg_mr(b->pd[0], free_page, PAGE, ALL_ACCESS | ODP);
+	must(&good, !mr && errno == EAGAIN, "another region is refused");
+	if (mr)
+		ibv_dereg_mr(mr);
+	/* the page faults end */
+	close(fd);
+	for (i = 0; i < LEFT; i++)
+		if (pthread_join(calls[i].thread, NULL))
+			die("pthread_join");
+	must(&good, registers(b, free_page), "a region is accepted again");
+	munmap(at, LEFT * PAGE);
+	munmap(free_page, PAGE);
+	report(good, "page faults of regions that have ended: the number is limited");
+}
+
+/* Interrupts a call for page number @i of a file whose pages never arrive. Return: as ibv_reg_mr() */
+static int abandon(struct bench *b, uint8_t *at, int i)
+{
+	struct ibv_mr *mr = ibv_reg_mr(b->pd[0], at + i * PAGE, PAGE, IBV_ACCESS_LOCAL_WRITE | ODP);
+	struct call c;
+	bool good = true;
+
+	if (!mr)
+		return errno;
+	begin(&c, b, mr, at + i * PAGE);
+	/* mostly long enough for the file's server to read the request */
+	usleep(5000);
+	must(&good, interrupt(&c) == EINTR && !ibv_dereg_mr(mr), "a call ends by a signal");
+	return good ? 0 : EIO;
+}
+
+void test_odp_file(struct bench *b, const char *file)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC), i, err = 0;
+	uint8_t *at = map(TRIES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
+
+	if (madvise(at, TRIES * PAGE, MADV_RANDOM))
+		die("madvise");
+	handle(0);
+	for (i = 0; i < TRIES && !err; i++)
+		err = abandon(b, at, i);
+	printf("# regions: %d\n", i);
+	report(err == EAGAIN, "page faults that no signal ends: the number is limited");
+	if (err != EAGAIN)
+		printf("# the last result was: %s\n", strerror(err));
+	/* the memory stays mapped: after the exit only the workers use it */
+}
+
 void test_odp_advice(struct bench *b)
 {
-	if (!test_signals(b))
+	if (test_signals(b))
+		test_left(b);
+	else
 		skip("ibv_advise_mr waits for memory", "this kernel has no userfaultfd");
 }
 

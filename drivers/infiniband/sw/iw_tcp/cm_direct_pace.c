@@ -11,15 +11,13 @@
  * the same time. A process can reset its queue pairs, or create others, and so make first
  * attempts all the time. So the number of first attempts of a user on one link is limited, too.
  */
-#include <linux/cred.h>
 #include <linux/hash.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
-#include <linux/uidgid.h>
-#include <linux/user_namespace.h>
 
 #include "cm_direct_priv.h"
 #include "dev.h"
+#include "user.h"
 
 /*
  * The average time between two attempts of a queue pair, in milliseconds, is this number
@@ -38,24 +36,6 @@
 
 static DEFINE_MUTEX(pace_lock);
 
-/*
- * Determine the user that the attempts of the calling process count for. In a user namespace a
- * user has many user IDs (subuid(5)). They all count for the user that has created the namespace,
- * so more user IDs do not make more attempts possible. The namespaces that root has created are
- * the exception: they are the containers of different users, so each user ID counts for itself.
- */
-static uid_t user_of_caller(void)
-{
-	const struct user_namespace *ns;
-	kuid_t user = current_uid();
-
-	/* only init_user_ns has no parent; the owner of the outermost namespace wins */
-	for (ns = current_user_ns(); ns->parent; ns = ns->parent)
-		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
-			user = ns->owner;
-	return from_kuid(&init_user_ns, user);
-}
-
 static unsigned long waiting(const struct iwt_direct_qp *d)
 	__must_hold(&d->lock)
 {
@@ -67,7 +47,7 @@ static unsigned long waiting(const struct iwt_direct_qp *d)
 /**
  * iwt_direct_pace_join() - count a queue pair that begins to wait
  * @d: direct connection, locked. From now on its queue pair counts for the user of the calling
- *	process (user_of_caller()).
+ *	process (iwt_user_of_caller()).
  *
  * May sleep.
  *
@@ -78,7 +58,7 @@ int iwt_direct_pace_join(struct iwt_direct_qp *d)
 	int err;
 
 	lockdep_assert_held(&d->lock);
-	d->user = user_of_caller();
+	d->user = iwt_user_of_caller();
 	mutex_lock(&pace_lock);
 	err = xa_err(xa_store(&d->dev->direct_waiting, d->user, xa_mk_value(waiting(d) + 1),
 			      GFP_KERNEL_ACCOUNT));

@@ -21,6 +21,9 @@
  * work item of each pager checks periodically whether only workers use the address space: workers
  * of this pager, and of the pagers that the process has for other devices. If so, the work item
  * interrupts the page faults of the workers of its pager.
+ *
+ * A signal does not end each page fault. While a worker is busy, the worker holds a reference to the
+ * module: so "modprobe -r" fails with EBUSY, and does not wait for a page fault that never ends.
  */
 #include "mr_odp_pager_priv.h"
 
@@ -29,19 +32,18 @@
 #include <linux/kthread.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
 
 #include "mr_odp_pages.h"
+#include "user.h"
 
 /* Interval of the check whether the process has exited, in jiffies. */
 #define WATCH		HZ
 
-/* The pagers that refer to an address space, also those whose last region has ended. */
-static LIST_HEAD(pagers);
-static DEFINE_SPINLOCK(pagers_lock);
 /* Number of pagers, including those that are not in the list any more. */
 static atomic_t n_pagers;
 static DECLARE_WAIT_QUEUE_HEAD(pagers_gone);
@@ -112,30 +114,6 @@ static int resolve(struct iwt_odp *odp, const struct request *r)
 	return err;
 }
 
-static void count_users(struct iwt_mm_workers *w, int n)
-{
-	spin_lock_bh(&w->lock);
-	w->users += n;
-	spin_unlock_bh(&w->lock);
-}
-
-/* Return: true if only workers of pagers use the address space of @p. */
-static bool only_workers(struct iwt_pager *p)
-{
-	struct iwt_mm_workers *w = p->of_mm;
-	bool only;
-
-	spin_lock_bh(&w->lock);
-	/*
-	 * w->users is incremented after mm_users, and decremented before mm_users. So w->users is
-	 * never too high, and the result is never true while another user of the address space
-	 * exists. p->mm is NULL only after mm_users has become 0, and then w->users is 0.
-	 */
-	only = w->users && atomic_read(&p->mm->mm_users) <= w->users;
-	spin_unlock_bh(&w->lock);
-	return only;
-}
-
 /*
  * Resolve a request in the address space of the process. Return: 0 or -errno; -EFAULT if the
  * process has exited.
@@ -147,7 +125,7 @@ static int resolve_for(struct iwt_pager *p, const struct request *r)
 
 	if (!mmget_not_zero(p->mm))
 		return -EFAULT;
-	count_users(p->of_mm, 1);
+	iwt_mm_workers_count(p->of_mm, 1);
 	memcg = get_mem_cgroup_from_mm(p->mm);
 	was = set_active_memcg(memcg);
 	kthread_use_mm(p->mm);
@@ -155,7 +133,7 @@ static int resolve_for(struct iwt_pager *p, const struct request *r)
 	kthread_unuse_mm(p->mm);
 	set_active_memcg(was);
 	mem_cgroup_put(memcg);
-	count_users(p->of_mm, -1);
+	iwt_mm_workers_count(p->of_mm, -1);
 	mmput(p->mm);
 	return err;
 }
@@ -179,7 +157,7 @@ void iwt_pager_interrupt(struct iwt_pager_worker *w)
  */
 static bool look_at_users(struct iwt_pager *p)
 {
-	bool alone = only_workers(p), busy = false;
+	bool alone = iwt_pager_only_workers(p), busy = false;
 	struct iwt_pager_worker *w;
 
 	spin_lock_bh(&p->lock);
@@ -214,6 +192,7 @@ static void do_pager_work(struct work_struct *work)
 		cond_resched();
 	}
 	disallow_signal(SIGKILL);
+	module_put(THIS_MODULE);
 	/* if the work item was queued again, iwt_pager_start() took another reference */
 	iwt_pager_put(p);
 }
@@ -234,24 +213,13 @@ void iwt_pager_start(struct iwt_pager *p)
 		if (!w->busy) {
 			w->busy = true;
 			kref_get(&p->ref);
+			/* a region exists, so its process holds a reference, too */
+			__module_get(THIS_MODULE);
 			iwt_pager_queue_work(p->queue, &w->work);
 			break;
 		}
 	if (queue_delayed_work(free_wq, &p->watch, WATCH))
 		kref_get(&p->ref);
-}
-
-/*
- * From now on no new region uses the pager. Return: true only for the first caller, which then
- * has to call iwt_odp_end().
- */
-static bool pager_retire(struct iwt_pager *p)
-	__must_hold(&pagers_lock)
-{
-	bool first = !p->retired;
-
-	p->retired = true;
-	return first;
 }
 
 /*
@@ -266,24 +234,15 @@ static void let_go(struct iwt_pager *p)
 	if (p->queue)
 		iwt_pager_queue_put(p->queue);
 	p->queue = NULL;
-	spin_lock(&pagers_lock);
-	list_del_init(&p->all);
-	mm = p->mm;
-	p->mm = NULL;
-	spin_unlock(&pagers_lock);
+	mm = iwt_pagers_remove(p);
 	if (mm)
 		mmdrop(mm);
-}
-
-static void free_workers(struct kref *ref)
-{
-	kfree(container_of(ref, struct iwt_mm_workers, ref));
 }
 
 static void free_pager(struct iwt_pager *p)
 {
 	let_go(p);
-	kref_put(&p->of_mm->ref, free_workers);
+	iwt_mm_workers_put(p->of_mm);
 	iwt_odp_free(p->odp);
 	kfree(p);
 	if (atomic_dec_and_test(&n_pagers))
@@ -312,14 +271,10 @@ static void do_gone_work(struct work_struct *work)
 {
 	struct iwt_pager *p = container_of(work, struct iwt_pager, gone_work);
 	struct iwt_pager_worker *w;
-	bool last;
 
 	for (w = p->workers; w < p->workers + IWT_PAGER_WORKERS; w++)
 		flush_work(&w->work);
-	spin_lock(&pagers_lock);
-	last = pager_retire(p);
-	spin_unlock(&pagers_lock);
-	if (last)
+	if (iwt_pagers_retire(p))
 		iwt_odp_end(p->odp);
 	let_go(p);
 	iwt_pager_put(p);
@@ -353,6 +308,7 @@ static struct iwt_pager *alloc_pager(struct iwt_dev *dev, gfp_t gfp)
 	p->regions = 1;
 	p->dev = dev;
 	p->mm = current->mm;
+	p->user = iwt_user_of_caller();
 	spin_lock_init(&p->lock);
 	INIT_LIST_HEAD(&p->all);
 	INIT_LIST_HEAD(&p->faults);
@@ -366,24 +322,12 @@ static struct iwt_pager *alloc_pager(struct iwt_dev *dev, gfp_t gfp)
 	return p;
 }
 
-/* Return: a new count of workers with one reference, or NULL */
-static struct iwt_mm_workers *alloc_workers(gfp_t gfp)
-{
-	struct iwt_mm_workers *w = kzalloc_obj(*w, gfp);
-
-	if (!w)
-		return NULL;
-	kref_init(&w->ref);
-	spin_lock_init(&w->lock);
-	return w;
-}
-
 /* Get the queue and the table of a new pager. Return: 0 or -errno; on error @p is freed. */
 static int pager_begin(struct iwt_pager *p, gfp_t gfp)
 {
 	int ret = -ENOMEM;
 
-	p->of_mm = alloc_workers(gfp);
+	p->of_mm = iwt_mm_workers_new(gfp);
 	if (!p->of_mm)
 		goto no_workers;
 	p->queue = iwt_pager_queue_get();
@@ -401,7 +345,7 @@ static int pager_begin(struct iwt_pager *p, gfp_t gfp)
 no_odp:
 	iwt_pager_queue_put(p->queue);
 no_queue:
-	kref_put(&p->of_mm->ref, free_workers);
+	iwt_mm_workers_put(p->of_mm);
 no_workers:
 	kfree(p);
 	return ret;
@@ -418,45 +362,6 @@ static struct iwt_pager *new_pager(struct iwt_dev *dev, gfp_t gfp)
 	return ret ? ERR_PTR(ret) : p;
 }
 
-/* Add a new pager to the list. @same: a pager in the list with the same address space, or NULL */
-static void pager_list(struct iwt_pager *new, struct iwt_pager *same)
-	__must_hold(&pagers_lock)
-{
-	if (same) {
-		kref_put(&new->of_mm->ref, free_workers);
-		new->of_mm = same->of_mm;
-		kref_get(&new->of_mm->ref);
-	}
-	list_add(&new->all, &pagers);
-}
-
-/*
- * Find the pager of an address space, and increment its number of regions. Return: the pager, or
- * NULL if there is none: then this function adds @new, if @new is not NULL, to the list.
- */
-static struct iwt_pager *pager_find(const struct iwt_dev *dev,
-				    const struct mm_struct *mm, struct iwt_pager *new)
-{
-	struct iwt_pager *p, *same = NULL;
-
-	spin_lock(&pagers_lock);
-	list_for_each_entry(p, &pagers, all) {
-		if (p->mm != mm)
-			continue;
-		if (p->dev == dev && !p->retired) {
-			p->regions++;
-			goto out;
-		}
-		same = p;
-	}
-	p = NULL;
-	if (new)
-		pager_list(new, same);
-out:
-	spin_unlock(&pagers_lock);
-	return p;
-}
-
 /**
  * iwt_pager_join() - find or create the pager of the calling process, for a new region
  * @dev: device of the region
@@ -464,19 +369,21 @@ out:
  *
  * May sleep.
  *
- * Return: the pager, to be released by iwt_pager_leave(), or an error pointer: -ENOMEM, or an
- * error of iwt_odp_new().
+ * Return: the pager, to be released by iwt_pager_leave(), or an error pointer: -EAGAIN if too
+ * many page faults of the caller's user do not end; -ENOMEM; or an error of iwt_odp_new().
  */
 struct iwt_pager *iwt_pager_join(struct iwt_dev *dev, gfp_t gfp)
 {
-	struct iwt_pager *p = pager_find(dev, current->mm, NULL), *new;
+	struct iwt_pager *p = iwt_pagers_find(dev, current->mm, NULL), *new;
 
 	if (p)
 		return p;
+	if (!iwt_pagers_may_add())
+		return ERR_PTR(-EAGAIN);
 	new = new_pager(dev, gfp);
 	if (IS_ERR(new))
 		return new;
-	p = pager_find(dev, new->mm, new);
+	p = iwt_pagers_find(dev, new->mm, new);
 	if (!p)
 		return new;
 	/* the address space exists, and @new is not in the list: nobody else retires @new */
@@ -494,20 +401,15 @@ struct iwt_pager *iwt_pager_join(struct iwt_dev *dev, gfp_t gfp)
  */
 void iwt_pager_leave(struct iwt_pager *pager)
 {
-	bool none, last = false;
+	bool first;
 
-	spin_lock(&pagers_lock);
-	none = !--pager->regions;
-	if (none)
-		last = pager_retire(pager);
-	spin_unlock(&pagers_lock);
-	if (!none)
+	if (!iwt_pagers_leave(pager, &first))
 		return;
 	/*
 	 * If the process has exited, do_gone_work() ends the table. (Its workers are in no page
 	 * fault then: a page fault would keep the process's memory.)
 	 */
-	if (last)
+	if (first)
 		iwt_odp_end(pager->odp);
 	else
 		flush_work(&pager->gone_work);
@@ -543,7 +445,7 @@ int iwt_pager_init(void)
 /**
  * iwt_pager_exit() - clean up at module unload, when no region is left; may sleep
  *
- * Waits until all pagers are freed, and so for workers that are still in a page fault.
+ * Waits until all pagers are freed, and so for workers that are about to return.
  */
 void iwt_pager_exit(void)
 {

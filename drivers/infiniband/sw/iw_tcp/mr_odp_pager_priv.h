@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Shared by mr_odp_pager.c and mr_odp_fault.c. */
+/* Shared by mr_odp_pager.c, mr_odp_list.c and mr_odp_fault.c. */
 #ifndef IWT_MR_ODP_PAGER_PRIV_H
 #define IWT_MR_ODP_PAGER_PRIV_H
 
 #include <linux/kref.h>
 #include <linux/spinlock.h>
+#include <linux/types.h>
 #include <linux/workqueue.h>
 
 #include "mr_odp_pager.h"
@@ -47,6 +48,7 @@ struct iwt_mm_workers {
  * @regions: number of regions; guarded by the lock of the list
  * @retired: no new region uses the pager; guarded by the lock of the list
  * @dev: device of the regions; used only for comparisons
+ * @user: user that the workers count for (mr_odp_list.c)
  * @mm: address space; NULL after @gone_work
  * @of_mm: counts the workers that use @mm; pagers in the list that have the same @mm share it
  * @odp: table of the pages of @mm that are present
@@ -67,6 +69,7 @@ struct iwt_pager {
 	unsigned int regions;
 	bool retired;
 	struct iwt_dev *dev;
+	uid_t user;
 	struct mm_struct *mm;
 	struct iwt_mm_workers *of_mm;
 	struct iwt_odp *odp;
@@ -80,6 +83,19 @@ struct iwt_pager {
 	struct work_struct free_work;
 };
 
+/* mr_odp_list.c */
+struct iwt_mm_workers *iwt_mm_workers_new(gfp_t gfp);
+void iwt_mm_workers_put(struct iwt_mm_workers *w);
+void iwt_mm_workers_count(struct iwt_mm_workers *w, int n);
+bool iwt_pager_only_workers(struct iwt_pager *p);
+bool iwt_pagers_may_add(void);
+struct iwt_pager *iwt_pagers_find(const struct iwt_dev *dev, const struct mm_struct *mm,
+				  struct iwt_pager *new);
+bool iwt_pagers_retire(struct iwt_pager *p);
+bool iwt_pagers_leave(struct iwt_pager *p, bool *first);
+struct mm_struct *iwt_pagers_remove(struct iwt_pager *p);
+
+/* mr_odp_pager.c */
 void iwt_pager_interrupt(struct iwt_pager_worker *w);
 void iwt_pager_start(struct iwt_pager *p) __must_hold(&p->lock);
 
