@@ -223,8 +223,7 @@ static bool is_over(enum iwt_qp_state state)
  *
  * A process can cause this event again and again without a connection, by changes between the
  * states. So a queue pair without a connection reports nothing while the process has not read an
- * earlier event of the queue pair: uverbs stores unread events, in memory that is charged to
- * nobody.
+ * earlier event of the queue pair (async_event.c).
  */
 static void look_last_recv(struct iwt_qp *qp, enum iwt_qp_state was)
 	__must_hold(&qp->stream.lock)
@@ -233,6 +232,19 @@ static void look_last_recv(struct iwt_qp *qp, enum iwt_qp_state was)
 		return;
 	if (was != IWT_QP_IDLE || !iwt_async_unread(&qp->async))
 		iwt_async_raise(&qp->async, IB_EVENT_QP_LAST_WQE_REACHED);
+}
+
+/*
+ * Report that the send queue is empty, as the consumer has requested. While the connection closes, a
+ * process can repeat the request at no cost. Then this function reports nothing while the process
+ * has not read an earlier event of the queue pair (async_event.c).
+ */
+static void tell_drained(struct iwt_qp *qp, enum iwt_qp_state was)
+	__must_hold(&qp->stream.lock)
+{
+	qp->tell_drained = false;
+	if (was != IWT_QP_CLOSING || !iwt_async_unread(&qp->async))
+		iwt_async_raise(&qp->async, IB_EVENT_SQ_DRAINED);
 }
 
 /**
@@ -285,10 +297,8 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 		iwt_qp_notify_cm(qp, IWT_LLP_DRAINING);
 	if (s.actions & IWT_QA_REPORT)
 		iwt_async_raise(&qp->async, event_of(err));
-	if (s.actions & IWT_QA_DRAINED && qp->tell_drained) {
-		qp->tell_drained = false;
-		iwt_async_raise(&qp->async, IB_EVENT_SQ_DRAINED);
-	}
+	if (s.actions & IWT_QA_DRAINED && qp->tell_drained)
+		tell_drained(qp, was);
 	if (s.actions & IWT_QA_CLOSE) {
 		iwt_qp_notify_cm(qp, IWT_LLP_CLOSE_WANTED);
 		if (qp->stream.rx.eof)
