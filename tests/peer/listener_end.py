@@ -48,7 +48,7 @@ NOTHING, ACCEPT, REJECT = "no Reply", "a Reply", "a reject"
 class Call:
     """
     A connection. stage, deed and answer: what the peer and the program have to do. sent: number of
-    octets of the Request that were sent. result: what the program did: "accepted", "rejected"
+    octets of the Request that were sent. garbage: octets that were sent in place of the rest. result: what the program did: "accepted", "rejected"
     (also by destroying the rdma_cm_id), "failed" (an accept), "unknown" (the program was killed, or
     its link was deleted), or None if the program has not read the Request.
     """
@@ -57,7 +57,7 @@ class Call:
         self.number, self.stage, self.deed, self.rng = number, stage, deed, rng
         self.octets = mpa.frame(mpa.REQ, mpa.C, 1, bytes([number]) + bytes(rng.choice((0, 0, 9, 200))))
         self.most = len(self.octets) - (0 if most else 1)
-        self.sent = 0
+        self.sent, self.garbage = 0, b""
         self.answer = rng.choice(ANSWERS)
         self.peer = self.conn = self.result = self.frame = None
         self.closed = False     # the program has destroyed the rdma_cm_id
@@ -66,8 +66,9 @@ class Call:
         return "peer %d: %s, %s; %s, %s" % (self.number, self.stage, self.deed, self.answer, self.result)
 
     def whole(self):
-        """Returns whether the peer may have sent its whole Request."""
-        return self.sent == len(self.octets)
+        """Returns whether the peer may have sent a whole Request. Garbage may complete the Request."""
+        said = self.octets[:self.sent] + self.garbage
+        return said[:18] == self.octets[:18] and len(said) >= mpa.HDR_LEN + int.from_bytes(said[18:20], "big")
 
     def ask(self, until):
         """Sends the Request up to the octet "until"."""
@@ -88,8 +89,8 @@ class Call:
             elif self.deed == "rst":
                 self.peer.rst()
             elif self.deed == "garbage":
-                self.peer.sock.sendall(self.rng.choice((
-                    b"\xff" * 70, b"?", fpdu.fpdu(fpdu.tagged(fpdu.WRITE, 1, 0)))))
+                self.garbage = self.rng.choice((b"\xff" * 70, b"?", fpdu.fpdu(fpdu.tagged(fpdu.WRITE, 1, 0))))
+                self.peer.sock.sendall(self.garbage)
             if self.deed in ("fin", "garbage"):
                 self.peer.fin()
         except OSError:
@@ -394,6 +395,8 @@ class Part:
         try:
             for number in range(self.args.first, self.args.first + self.rounds):
                 self.one(number)
+                if number % 50 == 49:
+                    print("# %s: round %d has ended" % (what, number), flush=True)
             if self.program:
                 self.program.ulp.close()
         except Exception as failed:     # pylint: disable=broad-except

@@ -172,8 +172,7 @@ def graceful_close(t):
 
 @row("DDP-48", "DDP-49")
 def drained(t):
-    """A program that drains its send queue gets SQ_DRAINED after the last Send, and after a later request. Requests
-    that are repeated while SQ_DRAINED is unread cause no further events"""
+    """A program that drains its send queue gets SQ_DRAINED after the last Send, and once for many later requests"""
     conn = sends_wait(t)
     conn.ulp.modify(id=conn.id, state=SQD, tell=1)
     equal(int(conn.ulp.query(id=conn.id)["draining"]), 1, "draining")

@@ -3,12 +3,13 @@
 # Reports of data races (KCSAN). If a function of this tree is on the stack of one of the two
 # processors, the report fails the run like every other bad message. Other reports are about the
 # rest of the kernel: messages() leaves them out, and races_elsewhere prints their functions.
-# Reports about four races are treated in the same way, although a function of this tree may be on
+# Reports about five races are treated in the same way, although a function of this tree may be on
 # a stack: any module can cause these races by a correct call. core() recognises these races by the
 # two functions that access the memory:
 # - the workqueue reads work->data without a mark, while a caller queues the work;
 # - TCP reads or ends the ownership of a socket, while another task tries to lock the socket;
 # - the scheduler reads the flags of a task, while the task asks for a capability;
+# - an XArray removes an empty node, while a reader looks up an entry of this node;
 # - rdma_nl reads the values of a counter without the lock under which the driver writes them.
 
 # The awk program of both filters below. The program holds back the lines of a report until the
@@ -23,6 +24,7 @@ function is_ours(line) {
 function core(title) {
 	return title ~ /data-race in (__pwq_activate_work|clear_pending_if_disabled|move_linked_works|process_one_work) \/ (mod_delayed_work_on|queue_work_on|queue_delayed_work_on)( |$)/ ||
 		title ~ /data-race in (__tcp_ack_snd_check \/ lock_sock_nested|lock_sock_nested \/ release_sock)( |$)/ ||
+		title ~ /data-race in xa_load \/ xas_store( |$)/ ||
 		title ~ /data-race in kthread_is_per_cpu \/ ns_capable_noaudit( |$)/ ||
 		title ~ /data-race in fill_res_counter_entry \/ iwt_counter_update_stats/
 }

@@ -3,6 +3,7 @@
 #include "mr_copy.h"
 
 #include <linux/atomic.h>
+#include <linux/compiler.h>
 #include <linux/kasan-checks.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -22,8 +23,11 @@
  * memcpy() is a loop of moves, which is slower for a segment than the string instruction.
  * copy_from_user() and copy_to_user() use the string instruction for long copies on all
  * processors.
+ *
+ * Other streams and processes may access the same memory at the same time. This is allowed, and
+ * only their programs can prevent it, so KCSAN must not report it.
  */
-void iwt_copy(u8 *to, const u8 *from, size_t len)
+__no_kcsan void iwt_copy(u8 *to, const u8 *from, size_t len)
 {
 #ifdef CONFIG_X86_64
 	if (len >= STRING_MIN) {
