@@ -10,7 +10,7 @@
 #include "kt.h"
 
 #define PIECES	16
-#define ROOM	8192	/* bytes of the memory around a piece */
+#define ROOM	max(8192, PAGE_SIZE)	/* bytes of the memory around a piece */
 #define PIECE	60001	/* bytes of one Write into a long list of pages */
 #define RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 		 IB_ACCESS_REMOTE_READ)

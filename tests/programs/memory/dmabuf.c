@@ -95,7 +95,7 @@ static void one_region(struct bench *b, struct any *a, int fd, uint32_t accesses
 
 static void random_regions(struct bench *b, const char *name, int fd, uint32_t rounds)
 {
-	static uint8_t model[ARENA];
+	static uint8_t model[ARENA_MAX];
 	struct any a = { .name = name, .model = model, .no_atomics = !ATOMIC };
 
 	a.arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -10,14 +10,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 #include <rdma/rdma_cma.h>
 
 #include "cm.h"
 #include "random.h"
 #include "results.h"
 
-#define PAGE	4096
+#define PAGE	((size_t)sysconf(_SC_PAGESIZE))	/* 4 KiB to 64 KiB */
 #define ARENA	(16 * PAGE)	/* bytes of memory that contains the region under test */
+#define ARENA_MAX	(16 * 65536)	/* maximum of ARENA */
 #define SOURCE	(4 * PAGE)	/* bytes of the buffer @source of struct bench */
 
 /*

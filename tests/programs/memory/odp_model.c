@@ -120,7 +120,7 @@ static void change(struct bench *b, struct any *a)
 
 static void random_pages(struct bench *b, const char *what, bool implicit, uint32_t rounds)
 {
-	static uint8_t model[ARENA];
+	static uint8_t model[ARENA_MAX];
 	struct any a = { .name = what, .model = model };
 	uint32_t i;
 

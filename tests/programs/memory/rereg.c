@@ -37,7 +37,7 @@ struct subject {
 	struct ibv_mr *mr;
 	struct model is;
 	uint8_t *arena;		/* ARENA bytes, and then an inaccessible page */
-	uint8_t want[ARENA];	/* expected contents of the arena */
+	uint8_t want[ARENA_MAX];	/* expected contents of the arena */
 	uint32_t old_key;
 	char wrong[200];
 };

@@ -139,7 +139,7 @@ static void try_memory(struct ibv_cq *cq)
 	if (ibv_resize_cq(cq, 10000))
 		die("ibv_resize_cq");
 	large = pinned_pages();
-	report(large >= before + 10000 * 40 / 4096,
+	report(large >= before + 10000 * 40 / sysconf(_SC_PAGESIZE),
 	       "the entries of a large queue count as pinned memory");
 	if (ibv_resize_cq(cq, 1))
 		die("ibv_resize_cq");
@@ -260,13 +260,13 @@ void test_resize_limit(struct link *l)
 	if (getrlimit(RLIMIT_MEMLOCK, &before))
 		die("getrlimit");
 	now = before;
-	now.rlim_cur = (pinned_pages() + 20) * 4096;
+	now.rlim_cur = (pinned_pages() + 20) * sysconf(_SC_PAGESIZE);
 	if (setrlimit(RLIMIT_MEMLOCK, &now))
 		die("setrlimit");
 	err = ibv_resize_cq(cq, 10000);
 	report(err == ENOMEM && cq->cqe == size, "more than the process may pin is refused (%d)", err);
 	report(!ibv_resize_cq(cq, 1000) && cq->cqe >= 1000, "a resize within the limit succeeds");
-	now.rlim_cur = (pinned_pages() + 400) * 4096;
+	now.rlim_cur = (pinned_pages() + 400) * sysconf(_SC_PAGESIZE);
 	if (now.rlim_max < now.rlim_cur)
 		now.rlim_max = now.rlim_cur;
 	if (setrlimit(RLIMIT_MEMLOCK, &now))
