@@ -46,7 +46,7 @@ file == 2 && complaints {
 }
 file == 2 { next }
 
-/^fail the gate of the lab / { if (rcu) stalled = 1; else hard = 1; next }
+/^fail (.*: )?the gate of the lab( |$)/ { if (rcu) stalled = 1; else hard = 1; next }
 /^fail the time of the lab was over / { over = 1; next }
 /^fail suite: .* did not begin \(time-out\)$/ { next }
 

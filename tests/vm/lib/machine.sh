@@ -111,7 +111,7 @@ tell_races() {
 }
 
 # crashes DIR: prints the programs that a signal ended with a core dump. Leaves out segmentation
-# faults of qperf and of perftest's programs in their own code or in other libraries, because these
+# faults of qperf, of fi_pingpong and of perftest's programs in their own code or in other libraries, because these
 # programs access freed memory; does not leave out a fault in this tree's library.
 crashes() {
 	messages "$1" | awk '
@@ -126,7 +126,7 @@ crashes() {
 			tid = $1; signal = $2; lib = where[tid]
 			delete where[tid]
 			sub(/^[0-9]+ [0-9]+ /, "")
-			if (/^(qperf|ib_[a-z_]+)$/ && signal == 11 && lib != "" && lib !~ /^libiw_tcp/)
+			if (/^(qperf|fi_pingpong|ib_[a-z_]+)$/ && signal == 11 && lib != "" && lib !~ /^libiw_tcp/)
 				next
 			print $0 " crashed: signal " signal (lib == "" ? "" : " in " lib)
 		}'
