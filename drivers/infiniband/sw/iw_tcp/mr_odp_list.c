@@ -3,8 +3,8 @@
  * The list of all pagers that refer to an address space. So pagers of the same address space find
  * each other, and the driver can limit the number of page faults that do not end.
  *
- * A signal to a worker does not end each page fault. For example, a request that a FUSE server has
- * already read ends only if the server answers or ends. Such a worker stays blocked after its
+ * A signal to a worker does not end each page fault. For example, a request that a FUSE server
+ * has already read ends only if the server answers or ends. Such a worker stays blocked after its
  * region was destroyed or its process has exited, and nobody is charged for the worker's thread.
  * So a process could begin such page faults again and again, each time with a new region, or in a
  * new child. To prevent this, a user who has left too many such workers gets no new pager.

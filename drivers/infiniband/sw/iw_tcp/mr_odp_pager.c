@@ -22,8 +22,9 @@
  * of this pager, and of the pagers that the process has for other devices. If so, the work item
  * interrupts the page faults of the workers of its pager.
  *
- * A signal does not end each page fault. While a worker is busy, the worker holds a reference to the
- * module: so "modprobe -r" fails with EBUSY, and does not wait for a page fault that never ends.
+ * A signal does not end each page fault. While a worker is busy, the worker holds a reference to
+ * the module: so "modprobe -r" fails with EBUSY, and does not wait for a page fault that never
+ * ends.
  */
 #include "mr_odp_pager_priv.h"
 

@@ -235,9 +235,9 @@ static void look_last_recv(struct iwt_qp *qp, enum iwt_qp_state was)
 }
 
 /*
- * Report that the send queue is empty, as the consumer has requested. While the connection closes, a
- * process can repeat the request at no cost. Then this function reports nothing while the process
- * has not read an earlier event of the queue pair (async_event.c).
+ * Report that the send queue is empty, as the consumer has requested. While the connection
+ * closes, a process can repeat the request at no cost. Then this function reports nothing while
+ * the process has not read an earlier event of the queue pair (async_event.c).
  */
 static void tell_drained(struct iwt_qp *qp, enum iwt_qp_state was)
 	__must_hold(&qp->stream.lock)
