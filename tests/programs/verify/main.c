@@ -22,7 +22,7 @@ static const char *const op_name[IWT_KINDS] = {
 };
 static const char *const size_name[IWT_SIZE_SETS] = {
 	"0 to 1025", "1400 to 1464", "8894 to 8960", "4095 to 16385", "65535 to 65537",
-	"1 MiB", "64 MiB", "random sizes",
+	"1 MiB", "64 MiB", "26000 to 40000 in many pages", "random sizes",
 };
 
 static int run_case(struct iwt_ctx *cx, const struct iwt_case *k)
@@ -237,8 +237,13 @@ static void variations(struct iwt_ctx *cx, const struct config *cf, uint32_t fro
 		if (!iwt_is_fetch(op))
 			batches(cx, cf, k, text_of(op, "inline"));
 	}
-	k.ops = cx->o.ops;
 	k.sge = IWT_MAX_PIECES;
+	k.sizes = IWT_SZ_DENSE;
+	k.flags = IWT_F_SIGNALED;
+	k.ops = cx->o.ops & (1 << IWT_SEND | 1 << IWT_WRITE);
+	if (k.ops && k.max_size >= 40000 && !k.tame)
+		batches(cx, cf, k, "gathered");
+	k.ops = cx->o.ops;
 	k.sizes = IWT_SZ_RANDOM;
 	k.flags = IWT_F_SIGNALED | IWT_F_INLINE | IWT_F_SOLICITED;
 	/* fenced requests are not tested with siw */

@@ -51,6 +51,9 @@ static bool size_of(uint32_t set, uint32_t n, uint32_t *len)
 	case IWT_SZ_64M:
 		*len = 64 << 20;
 		return n == 0;
+	case IWT_SZ_DENSE:
+		*len = 26000 + 700 * n;
+		return *len <= 40000;
 	}
 	return false;
 }
@@ -134,6 +137,28 @@ bool iwt_is_poison(const uint8_t *p, uint64_t len, uint64_t *where)
 	if (where)
 		*where = i;
 	return false;
+}
+
+/* Bytes of a short piece of split_dense(). A piece of this length is sent by reference. */
+#define DENSE		1100
+
+/*
+ * Splits @len bytes into a long piece and IWT_MAX_PIECES - 1 short pieces. Each short piece lies in
+ * two pages. If a sender refers to pages and its segments have 9000 bytes, the short pieces of a
+ * segment need more references than the sender has left after the segments of the long piece.
+ */
+static void split_dense(struct iwt_buf *b, uint64_t *at, uint32_t len)
+{
+	uint32_t i;
+
+	b->n = IWT_MAX_PIECES;
+	*at += IWT_GUARD;
+	for (i = 0; i < b->n; i++) {
+		b->piece[i].off = *at;
+		b->piece[i].len = i ? DENSE : len - (b->n - 1) * DENSE;
+		/* the next border of a page but one is in the middle of the next piece */
+		*at = (*at + b->piece[i].len + 2 * 4096 - 1) / 4096 * 4096 - DENSE / 2;
+	}
 }
 
 /*
@@ -249,7 +274,10 @@ static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, 
 	 */
 	if (k->tame && op->kind == IWT_READ)
 		op->flags |= IWT_F_SIGNALED;
-	split(&op->loc, &p->loc_used, len, loc_sge, k->tame, s);
+	if (k->sizes == IWT_SZ_DENSE && len && loc_sge == IWT_MAX_PIECES)
+		split_dense(&op->loc, &p->loc_used, len);
+	else
+		split(&op->loc, &p->loc_used, len, loc_sge, k->tame, s);
 	if (iwt_is_send(op->kind)) {
 		op->rem.spare = rnd(s) % 3 ? 0 : rnd(s) % 100;
 		if (k->tame && !len)

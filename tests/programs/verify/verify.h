@@ -102,7 +102,7 @@ enum iwt_case_kind {
 };
 
 enum iwt_size_set { IWT_SZ_SMALL, IWT_SZ_MSS, IWT_SZ_JUMBO, IWT_SZ_PAGE, IWT_SZ_64K,
-		    IWT_SZ_1M, IWT_SZ_64M, IWT_SZ_RANDOM, IWT_SIZE_SETS };
+		    IWT_SZ_1M, IWT_SZ_64M, IWT_SZ_DENSE, IWT_SZ_RANDOM, IWT_SIZE_SETS };
 
 enum iwt_event_case {
 	IWT_EV_UNSOLICITED,	/* armed for solicited: no event for an ordinary message */
