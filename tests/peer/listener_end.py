@@ -48,9 +48,10 @@ NOTHING, ACCEPT, REJECT = "no Reply", "a Reply", "a reject"
 class Call:
     """
     A connection. stage, deed and answer: what the peer and the program have to do. sent: number of
-    octets of the Request that were sent. garbage: octets that were sent in place of the rest. result: what the program did: "accepted", "rejected"
-    (also by destroying the rdma_cm_id), "failed" (an accept), "unknown" (the program was killed, or
-    its link was deleted), or None if the program has not read the Request.
+    octets of the Request that were sent. garbage: octets that were sent in place of the rest.
+    result: what the program did: "accepted", "rejected" (also by destroying the rdma_cm_id),
+    "failed" (an accept), "unknown" (the program was killed, or its link was deleted), or None if the
+    program has not read the Request.
     """
 
     def __init__(self, number, stage, deed, rng, most):
