@@ -42,17 +42,16 @@ static void change_pager(struct iwt_fault *f, struct iwt_pager *pager)
 	f->pager = pager;
 }
 
-/* Return: 0, or -EFAULT if the process has exited. */
+/* Return: 0, or -EFAULT if the process has exited, or if the module is being unloaded. */
 static int queue_fault(struct iwt_pager *p, struct iwt_fault *f)
 {
 	int err = -EFAULT;
 
 	spin_lock(&p->lock);
-	if (!p->gone) {
+	if (!p->gone && iwt_pager_start(p)) {
 		f->waits = true;
 		f->worker = NULL;
 		list_add_tail(&f->entry, &p->faults);
-		iwt_pager_start(p);
 		err = 0;
 	}
 	spin_unlock(&p->lock);
@@ -69,7 +68,8 @@ static int queue_fault(struct iwt_pager *p, struct iwt_fault *f)
  * an error, @f has no reference to a pager, so a prefetch call need not cancel the request.
  *
  * Return: 0 if the direction or the call is waiting now; the error of the last request, if that
- * request included the address of @ask; -EFAULT if the process has exited.
+ * request included the address of @ask; -EFAULT if the process has exited, or if the module is
+ * being unloaded.
  */
 int iwt_fault_raise(struct iwt_fault *f, struct iwt_pager *pager,
 		    const struct iwt_fault_ask *ask)

@@ -24,7 +24,7 @@
  *
  * A signal does not end each page fault. While a worker is busy, the worker holds a reference to
  * the module: so "modprobe -r" fails with EBUSY, and does not wait for a page fault that never
- * ends.
+ * ends. Processes hold no such reference. So once the module is being unloaded, no worker starts.
  */
 #include "mr_odp_pager_priv.h"
 
@@ -200,11 +200,14 @@ static void do_pager_work(struct work_struct *work)
 
 /**
  * iwt_pager_start() - start a worker for a new fault, if not all workers are busy
- * @p: pager with the new fault in its list; the lock of the pager is held
+ * @p: pager; the lock of the pager is held
  *
- * Bottom halves off, never sleeps.
+ * The caller adds the fault to the list of the pager before it releases the lock. Bottom halves
+ * off, never sleeps.
+ *
+ * Return: true; false if the module is being unloaded: then no worker resolves the fault.
  */
-void iwt_pager_start(struct iwt_pager *p)
+bool iwt_pager_start(struct iwt_pager *p)
 	__must_hold(&p->lock)
 {
 	struct iwt_pager_worker *w;
@@ -212,15 +215,16 @@ void iwt_pager_start(struct iwt_pager *p)
 	lockdep_assert_held(&p->lock);
 	for (w = p->workers; w < p->workers + IWT_PAGER_WORKERS; w++)
 		if (!w->busy) {
+			if (!try_module_get(THIS_MODULE))
+				return false;
 			w->busy = true;
 			kref_get(&p->ref);
-			/* a region exists, so its process holds a reference, too */
-			__module_get(THIS_MODULE);
 			iwt_pager_queue_work(p->queue, &w->work);
 			break;
 		}
 	if (queue_delayed_work(free_wq, &p->watch, WATCH))
 		kref_get(&p->ref);
+	return true;
 }
 
 /*

@@ -97,6 +97,6 @@ struct mm_struct *iwt_pagers_remove(struct iwt_pager *p);
 
 /* mr_odp_pager.c */
 void iwt_pager_interrupt(struct iwt_pager_worker *w);
-void iwt_pager_start(struct iwt_pager *p) __must_hold(&p->lock);
+bool iwt_pager_start(struct iwt_pager *p) __must_hold(&p->lock);
 
 #endif
