@@ -111,8 +111,8 @@ tell_races() {
 }
 
 # crashes DIR: prints the programs that a signal ended with a core dump. Leaves out segmentation
-# faults of qperf, of fi_pingpong and of perftest's programs in their own code or in other libraries, because these
-# programs access freed memory; does not leave out a fault in this tree's library.
+# faults of qperf, of fi_pingpong and of perftest's programs in their own code or in other libraries,
+# because these programs access freed memory; does not leave out a fault in this tree's library.
 crashes() {
 	messages "$1" | awk '
 		match($0, /\[[0-9]+\]:? (segfault at|general protection fault ip:)/) {
