@@ -5,6 +5,7 @@
 # The target is tgt. The suite also compares the file of the target with the copied image.
 . "$(dirname "$0")/lib.sh"
 IMAGE=64
+PARTS=
 SMALLER=$(if_quick "s/head -c 64M/head -c 4M/" "")
 [ -z "$QUICK" ] || IMAGE=4
 
@@ -13,8 +14,16 @@ in_file() { cmp -n $((IMAGE << 20)) "/proc/${HOST_PID[client]}/root/tmp/in.img" 
 # copied: qemu-img compare also compares the part of the disk behind a smaller image, which is zero
 copied() { cook client copy "$SMALLER" && grep -q "^Images are identical.$" "$TMP/cooked"; }
 # io_right: qemu-io prints wrong data, and then ends with the status 0
-io_right() { cook client io && not grep -i "verification failed" "$TMP/cooked"; }
-by_rdma() { [ "$(on client cat "/sys/class/infiniband/$DEV_A/ports/1/hw_counters/tx_bytes")" -gt $((IMAGE << 20)) ]; }
+io_right() { cook client io "$PARTS" && not grep -i "verification failed" "$TMP/cooked"; }
+# by_rdma KB: has the initiator's link sent more than KB?
+by_rdma() { [ "$(on client cat "/sys/class/infiniband/$DEV_A/ports/1/hw_counters/tx_bytes")" -gt $(($1 << 10)) ]; }
+# sends_large_requests: is libiscsi without the limit of 512 KB that 1.19 has? In a laboratory dpkg
+# does not know the programs, so look for the message about the limit in the library.
+sends_large_requests() {
+	local library
+	library=$(ldd "$(command -v iscsi-inq)" | awk '$1 ~ /^libiscsi/ { print $3 }')
+	! grep -q "supports messages smaller than 512k" "$library"
+}
 has_ended() { not pgrep -x "$1"; }
 
 suite_begin tgtd iscsi-inq iscsi-perf qemu-img qemu-io
@@ -22,10 +31,16 @@ if ! check "the RDMA core's mode exclusive" rdma system set netns exclusive || !
 follow "tgt: the target" server target
 follow "iscsi-inq" client show
 follow "iscsi-perf" client perf
-check "qemu-img copies and compares an image" compared $IMAGE copied
-check "the file of the target" compared $IMAGE in_file
-check "qemu-io writes and reads parts" compared 6 io_right
-[ "$IWT_LINK_TYPE" != iw_tcp ] || check "the initiator used RDMA" by_rdma
+if sends_large_requests; then
+	check "qemu-img copies and compares an image" compared $IMAGE copied
+	check "the file of the target" compared $IMAGE in_file
+	MB=6 SENT=$((IMAGE << 10))
+else
+	skip "qemu-img copies and compares an image" "libiscsi 1.19 sends at most 512 KB in a request"
+	PARTS='s/1M 4M/1M 256k/g; s/3000k/1200k/g; s/1976k/176k/' MB=0 SENT=256
+fi
+check "qemu-io writes and reads parts" compared $MB io_right
+[ "$IWT_LINK_TYPE" != iw_tcp ] || check "the initiator used RDMA" by_rdma "$SENT"
 follow "tgt: the target ends" server target-end
 check "tgt has ended" busywait 20 has_ended tgtd
 
