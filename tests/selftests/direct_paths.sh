@@ -51,6 +51,30 @@ always_over() {
 	between "$@" churn -n 20
 }
 
+# forward 0|1: makes the router lose all packets (0) or none (1). A router that does not forward
+# sends no ICMP error.
+forward() { in_m sysctl -qw net.ipv4.ip_forward="$1"; }
+# received, lost: print how many packets the router has received from A, and has lost
+received() { in_m cat "/sys/class/net/$M_A/statistics/rx_packets"; }
+lost() { in_m awk '/^Ip: [0-9]/ { print $6 }' /proc/net/snmp; }
+received_more() { [ "$(received)" -ge "$1" ]; }
+# dead NUMBER: when the router has received NUMBER packets from A, it loses all for ten seconds
+dead() { busywait 20 received_more "$1" && forward 0 && nap 10 && forward 1; }
+# interrupted NUMBER GROUP [OPTION...]: runs a group of tests over the router, which loses all
+# packets for ten seconds from the packet NUMBER of the group on. No connection may fail.
+interrupted() {
+	local pid before what="a path that is dead for ten seconds from packet $1 on"
+	before=$(lost)
+	dead $(($(received) + $1)) &
+	pid=$!
+	[ "$1" != 0 ] || busywait 20 eval '[ "$(in_m sysctl -n net.ipv4.ip_forward)" = 0 ]'
+	between "$what" $IP_A $FAR_B "${@:2}"
+	check "$what, $2: the path works again" ended $pid
+	echo "# $what: $(($(lost) - before)) packets were lost"
+	# a group may end before its packet NUMBER
+	[ "$1" != 0 ] || check "$what, $2: packets were lost" [ "$(lost)" -gt "$before" ]
+}
+
 # settled: does no IPv6 address wait for duplicate address detection? (bind() refuses such addresses.)
 settled() {
 	local ns
@@ -77,5 +101,7 @@ links_end
 middle() { routed && link_add "$NS_A" "$DEV_A" "$IF_A" && link_add "$NS_B" "$DEV_B" "$IF_B"; }
 check "two links with a router between them" middle
 always_over "a router" $IP_A $FAR_B
+interrupted 0 basics
+for _ in $([ -n "${IWT_QUICK:-}" ] || seq 4); do interrupted "$(shuf -i 20-800 -n 1)" many -n 200; done
 [ ! -d /proc/sys/net/ipv6 ] || over "a router, IPv6" $IP6_A $FAR6_B
 ktap_finish
