@@ -28,10 +28,15 @@ server_came() { wait_listen "$NS_B" "$1" || { echo "nobody listens on port $1"; 
 # telling SIDE COMMAND...: runs COMMAND. In a suite that sets TELLING=1, the library regions.so
 # writes the contents of COMMAND's memory regions to files when COMMAND disconnects or releases the
 # regions; regions_came() compares the files. SIDE: server or client
+# If TOGETHER is set, too, no side destroys its queue pairs before the other side wants to do the
+# same.
 TELLING=
+TOGETHER=
 telling() {
+	local other=client
 	if [ -z "$TELLING" ]; then "${@:2}"; return; fi
-	LD_PRELOAD=$IWT_BIN/regions.so IWT_REGIONS=$TMP/regions-$1 "${@:2}"
+	[ "$1" = server ] || other=server
+	LD_PRELOAD=$IWT_BIN/regions.so IWT_REGIONS=$TMP/regions-$1 IWT_MEET=${TOGETHER:+$TMP/regions-$other-end} "${@:2}"
 }
 
 # regions_came TO SIZE COUNT [--part]: does the memory of the side TO (client or server) contain
@@ -56,6 +61,7 @@ meet_commands() {
 	srv=$PID
 	server_came "$1" || { stop "$srv"; return 1; }
 	telling client iwt_patient "$IWT_TIME" ip netns exec "$NS_A" stdbuf -oL bash -c "$3" >"$TMP/client" 2>&1 || rc=$?
+	: >"$TMP/regions-client-end"
 	well $rc "$3" "$TMP/client" || good=
 	if [ -z "$good" ] || [ -n "$ENDLESS" ]; then stop "$srv"; fi
 	if [ -z "$ENDLESS" ]; then

@@ -7,11 +7,15 @@
  * of a region, the library writes each region that was registered since the last such moment to a
  * file $IWT_REGIONS.PROCESS.NUMBER. The library ignores regions of less than 4 KiB or more than
  * 64 MiB, and all regions after the first 64. It ignores all regions if IWT_REGIONS is not set.
+ *
+ * If IWT_MEET is set, a program that wants to destroy its first queue pair creates the file
+ * $IWT_REGIONS-end, and waits until the file $IWT_MEET exists, but at most a minute.
  */
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 #include <malloc.h>
 #include <rdma/rdma_cma.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -72,6 +76,25 @@ static void tell(void)
 	}
 }
 
+static void meet(void)
+{
+	const char *prefix = getenv("IWT_REGIONS"), *other = getenv("IWT_MEET");
+	static bool met;
+	char name[4096];
+	FILE *file;
+	int i;
+
+	if (met || !prefix || !other || !*other)
+		return;
+	met = true;
+	snprintf(name, sizeof(name), "%s-end", prefix);
+	file = fopen(name, "w");
+	if (file)
+		fclose(file);
+	for (i = 0; i < 6000 && access(other, F_OK); i++)
+		usleep(10000);
+}
+
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *at, size_t len, int access)
 {
 	note(at, len, access);
@@ -99,6 +122,7 @@ void rdma_destroy_qp(struct rdma_cm_id *id)
 
 int ibv_destroy_qp(struct ibv_qp *qp)
 {
+	meet();
 	tell();
 	return NEXT(ibv_destroy_qp)(qp);
 }
