@@ -17,7 +17,8 @@ address() {
 # KIND_commands, for each kind of program: sets SERVER, PORT and CLIENT. The arguments are further
 # options of both programs, but of iwt_conn only of the client.
 rping_commands() {
-	number 1 64000
+	# rping refuses messages of less than 23 bytes
+	number 23 64000
 	PORT=7174
 	SERVER=(rping -s -a "$ADDRESS" -S "$PICK" -V "${@}")
 	CLIENT=(rping -c -a "$ADDRESS" -S "$PICK" -V -v "${@}")
