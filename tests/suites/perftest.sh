@@ -55,15 +55,15 @@ perf() {
 	came "$1"
 }
 
-# commands_of NAME: prints the commands of the recipe NAME; in the short form, the first command of
-# four programs
+# commands_of NAME LINES: prints the commands of the recipe NAME. In the short form, takes the first
+# command of each program, and prints the LINES (of sed) of these.
 commands_of() {
-	if [ -z "$QUICK" ]; then recipe "$1"; else recipe "$1" | awk '!seen[$1]++' | head -n 4; fi
+	if [ -z "$QUICK" ]; then recipe "$1"; else recipe "$1" | awk '!seen[$1]++' | sed -n "$2p"; fi
 }
-# every NAME: runs the commands of the recipe NAME at both ends
+# every NAME LINES: runs the commands of the recipe NAME at both ends; in the short form only LINES
 every() {
 	local line lines
-	mapfile -t lines < <(commands_of "$1")
+	mapfile -t lines < <(commands_of "$1" "$2")
 	for line in "${lines[@]}"; do check "$line" perf "$line"; done
 	ran "$1"
 }
@@ -131,7 +131,7 @@ if ! check "two hosts" meet_begin; then suite_finish; fi
 if [ "$IWT_LINK_TYPE" = iw_tcp ]; then
 	meet "ib_write_bw" 18515 write-bw
 	[ -n "$QUICK" ] || meet "ib_send_lat" 18515 send-lat
-	every options
+	every options 1,2
 	check "direct connections are turned off" direct_off
 	[ -n "$QUICK" ] || check "direct connections are off: ib_write_bw fails" fails_as_told
 else
@@ -139,7 +139,7 @@ else
 	ran write-bw-server write-bw-client send-lat-server send-lat-client options
 fi
 meet "ib_write_bw with rdma_cm" 18515 cm
-every cm-options
+every cm-options 3,4
 [ -n "$QUICK" ] || check "-e -r 32: the client waits for ever, in one of ten runs at least" waits_for_ever "ib_send_bw -R -F -e -r 32"
 meet_end
 suite_finish
