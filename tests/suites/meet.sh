@@ -28,8 +28,8 @@ server_came() { wait_listen "$NS_B" "$1" || { echo "nobody listens on port $1"; 
 # telling SIDE COMMAND...: runs COMMAND. In a suite that sets TELLING=1, the library regions.so
 # writes the contents of COMMAND's memory regions to files when COMMAND disconnects or releases the
 # regions; regions_came() compares the files. SIDE: server or client
-# If TOGETHER is set, too, no side destroys its queue pairs before the other side wants to do the
-# same.
+# If TOGETHER is set as well, each side waits before it destroys its first queue pair, until the
+# other side also wants to destroy one. If the server fails, iwt_patient ends the client.
 TELLING=
 TOGETHER=
 telling() {

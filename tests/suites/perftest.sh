@@ -55,8 +55,8 @@ perf() {
 	came "$1"
 }
 
-# commands_of NAME LINES: prints the commands of the recipe NAME. In the short form, takes the first
-# command of each program, and prints the LINES (of sed) of these.
+# commands_of NAME LINES: prints the commands of the recipe NAME; in the short form, only some of the
+# first commands of each program: LINES is an address of sed, such as 1,2
 commands_of() {
 	if [ -z "$QUICK" ]; then recipe "$1"; else recipe "$1" | awk '!seen[$1]++' | sed -n "$2p"; fi
 }
